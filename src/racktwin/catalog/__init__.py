@@ -1,0 +1,1 @@
+"""Facts as YAML, one file per thing, every number with its source."""

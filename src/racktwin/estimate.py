@@ -1,0 +1,39 @@
+"""Estimates: a number, how sure it is, and what stands behind it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+EvidenceKind = Literal["measured", "formula", "assumed"]
+
+
+class Evidence(msgspec.Struct, frozen=True, order=True):
+    """What a figure rests on.
+
+    kind: 'measured' (a table of measurements), 'formula' (physics or arithmetic on catalog
+    facts), 'assumed' (a stated default nobody measured).
+    name: the table, formula or assumption ('gb300 gemm nvfp4', 'roofline x 0.70').
+    """
+
+    kind: EvidenceKind
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.name}"
+
+
+class Estimate(msgspec.Struct, frozen=True):
+    """A value with its 80 % interval [low, high], its unit and its evidence."""
+
+    value: float
+    low: float
+    high: float
+    unit: str
+    evidence: str = ""
+
+    @property
+    def relative(self) -> float:
+        """Half the width of the interval over the value (0.09 prints as ±9 %)."""
+        return (self.high - self.low) / (2 * self.value) if self.value else 0.0

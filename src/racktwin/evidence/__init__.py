@@ -1,0 +1,1 @@
+"""Published measurements, the errors against them, and prediction intervals."""

@@ -1,0 +1,1 @@
+"""Files that deploy an answer: engine launch files and configs."""

@@ -1,0 +1,61 @@
+"""Findings: what is wrong with an input, said once, in one form, all together.
+
+Every reader of outside input collects `Finding`s and raises one `BadInput` with all of them.
+The command line prints it and exits with code 2; from Python it is an ordinary exception.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One fault in one place.
+
+    key: dotted path of the faulty value ('decode.expert'), or the name of a flag ('--tpot').
+    message: what was found and what was expected, in one sentence.
+    line: 1-based line in the file, when it is known.
+    note: True for a remark that does not stop the work.
+    """
+
+    key: str
+    message: str
+    line: int | None = None
+    note: bool = False
+
+    def __str__(self) -> str:
+        place = f"line {self.line:<4}" if self.line is not None else ""
+        remark = "  [note]" if self.note else ""
+        return f"{place}{self.key}: {self.message}{remark}"
+
+
+class BadInput(Exception):
+    """An input that cannot be used; carries every finding, and the file it concerns."""
+
+    def __init__(self, findings: Sequence[Finding], source: str = "") -> None:
+        self.findings = tuple(findings)
+        self.source = source
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        count = len(self.findings)
+        head = f"{self.source or 'input'}: {count} finding{'s' if count != 1 else ''}"
+        return "\n".join([head, *(f"  {finding}" for finding in self.findings)])
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """The known name closest in spelling to `name`, or None when none is close."""
+    known = {each.lower(): each for each in names}
+    close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
+    return known[close[0]] if close else None
+
+
+def unknown(key: str, name: str, names: Iterable[str], line: int | None = None) -> Finding:
+    """The finding for a name that is not among `names`, with the nearest valid one."""
+    names = list(names)
+    close = nearest(name, names)
+    hint = f"did you mean {close!r}?" if close else f"known: {', '.join(sorted(names)[:12])}"
+    return Finding(key, f"{name!r} is not known; {hint}", line)

@@ -1,0 +1,1 @@
+"""One operator on one chip: roofline times measured efficiency."""

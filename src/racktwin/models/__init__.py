@@ -1,0 +1,1 @@
+"""What one forward pass computes: architecture, layout, parameters, cache."""

@@ -1,0 +1,1 @@
+"""Bytes between chips: collectives and point-to-point."""
