@@ -1,0 +1,68 @@
+"""A deployment: which model runs how, on which GPUs, under which engine."""
+
+from __future__ import annotations
+
+import msgspec
+
+from racktwin.engine.epoch import Epoch
+from racktwin.hardware import Cluster
+from racktwin.models import Model
+from racktwin.models.layout import Layout
+from racktwin.models.precision import Precision
+
+
+class Speculation(msgspec.Struct, frozen=True):
+    """Multi-token prediction: `tokens` drafts a step, each accepted with probability `acceptance`
+    given that the one before was."""
+
+    tokens: int = 0
+    acceptance: float = 0.0
+
+    @property
+    def tokens_per_step(self) -> float:
+        """Mean tokens a sequence gains per decode step: 1 + a + a^2 + ... + a^tokens."""
+        return sum(self.acceptance**position for position in range(self.tokens + 1))
+
+
+class Pool(msgspec.Struct, frozen=True, kw_only=True):
+    """Equal replicas with one role.
+
+    max_batch: decoding sequences per attention-data rank.
+    max_batch_tokens: token budget of one step per attention-data rank.
+    """
+
+    layout: Layout
+    replicas: int = 1
+    max_batch: int = 256
+    max_batch_tokens: int = 8192
+    speculation: Speculation = Speculation()
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of all replicas."""
+        return self.replicas * self.layout.gpus
+
+
+class Deployment(msgspec.Struct, frozen=True, kw_only=True):
+    """One copy of a served model: either `serve` (aggregated) or `prefill` and `decode` pools."""
+
+    model: Model
+    cluster: Cluster
+    engine: Epoch
+    precision: Precision
+    serve: Pool | None = None
+    prefill: Pool | None = None
+    decode: Pool | None = None
+    router: str = "least_outstanding"
+    copies: int = 1
+
+    @property
+    def pools(self) -> dict[str, Pool]:
+        """The pools by role, in the order a request meets them."""
+        roles = {"serve": self.serve, "prefill": self.prefill, "decode": self.decode}
+        return {role: pool for role, pool in roles.items() if pool is not None}
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of one copy."""
+        return sum(pool.gpus for pool in self.pools.values())

@@ -1,0 +1,46 @@
+"""An engine epoch: one serving engine at one version, as named calibrations.
+
+A software release moves results more than a chip generation, so every fitted constant is keyed on
+it. Values live in catalog/epochs/*.yaml with their source; tools/calibrate.py writes the fitted ones.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Engine = Literal["trtllm", "sglang", "vllm"]
+
+
+class Epoch(msgspec.Struct, frozen=True, kw_only=True):
+    """What one engine version adds to the bare operators, and its memory conventions.
+
+    gap: host and launch time per layer that no operator covers, s.
+    step_overhead: time per engine step outside the layers (scheduling, sampling, detokenising), s.
+    gemm, experts, attention, communication: measured time over operator-table time (1 = table).
+    prefill_wait: decode steps a new request waits before its prefill starts (scheduler policy).
+    first_token: time from the finished prefill to the first token at the client, s.
+    mixed: True when prefill chunks ride in decode steps, False when they stall them.
+    memory_fraction: share of visible memory the engine may fill.
+    reserved: bytes outside that share's weights and cache (context, graphs, workspaces).
+    block: tokens per KV block.
+    max_batch_tokens: default token budget of one step.
+    """
+
+    name: str
+    engine: Engine
+    version: str
+    gap: float
+    step_overhead: float
+    gemm: float
+    experts: float
+    attention: float
+    communication: float
+    prefill_wait: float
+    first_token: float
+    mixed: bool
+    memory_fraction: float
+    reserved: float
+    block: int
+    max_batch_tokens: int
