@@ -1,1 +1,7 @@
 """Facts as YAML, one file per thing, every number with its source."""
+
+from racktwin.catalog.document import Node, parse, read
+from racktwin.catalog.entry import Entry, Fact, is_path, load, names
+from racktwin.catalog.shape import build
+
+__all__ = ["Entry", "Fact", "Node", "build", "is_path", "load", "names", "parse", "read"]
