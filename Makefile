@@ -1,35 +1,42 @@
 # Two commands matter: `make run` (the main job) and `make test` (everything that must hold).
-PYTHON ?= python3.11
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+PIP_INSTALL := install -qq --disable-pip-version-check --no-input
 
-.PHONY: run test check bench docs clean
+.PHONY: help run test check bench docs clean
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 16
 
 run: $(STAMP) ## plan DeepSeek-R1 on the ND GB300 v6 cluster, write plan/
 	$(BIN)/racktwin plan deepseek-r1 --on azure-nd-gb300-v6 --input 8192 --output 1024 --ttft 3s --tpot 20ms --out plan
 
-test: check ## lint, types, contracts, then the whole suite
+test: check ## check, then the whole suite
 	$(BIN)/pytest
 
-check: $(STAMP) ## the quick gate (under 30 s)
-	$(BIN)/ruff check . && $(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports
+check: $(STAMP) ## the quick gate, under 30 s: style, types, layers, budgets, names, sources
+	$(BIN)/ruff check --quiet --output-format concise .
+	$(BIN)/ruff format --quiet --check .
+	$(BIN)/mypy --no-error-summary
+	$(BIN)/lint-imports --no-logo > $(VENV)/layers.txt || { cat $(VENV)/layers.txt; exit 1; }
 	$(BIN)/python tools/check.py
 
-bench: $(STAMP) ## speed figures quoted in the docs
+bench: $(STAMP) ## measure the speed figures that the docs quote
 	$(BIN)/python -m benchmarks
 
-docs: $(STAMP) ## regenerate the tables in docs/ that commands print
+docs: $(STAMP) ## run the commands shown in README and docs/ again and keep their output
 	$(BIN)/python tools/docs.py
 
+# pip comes with venv where ensurepip is installed, and from outside where Debian leaves it out.
 $(STAMP): pyproject.toml requirements.lock
-	@echo "setting up $(VENV) (once, about a minute)"
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.lock
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -e .
+	@echo "setting up $(VENV) with $(PYTHON) (once, about a minute)"
+	@$(PYTHON) -m venv $(VENV) > /dev/null 2>&1 || $(PYTHON) -m venv --without-pip $(VENV)
+	@pip="$(BIN)/python -m pip"; test -x $(BIN)/pip || pip="$(PYTHON) -m pip --python $(BIN)/python"; \
+	$$pip $(PIP_INSTALL) -r requirements.lock && \
+	$$pip $(PIP_INSTALL) --no-deps --no-build-isolation -e .
 	@touch $(STAMP)
 
-clean:
-	rm -rf $(VENV) plan .mypy_cache .ruff_cache .pytest_cache
+clean: ## remove what was built
+	rm -rf $(VENV) plan dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

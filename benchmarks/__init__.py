@@ -1,0 +1,1 @@
+"""Speed, measured by `python -m benchmarks`; never asserted by a test."""
