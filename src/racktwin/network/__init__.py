@@ -1,1 +1,19 @@
-"""Bytes between chips: collectives and point-to-point."""
+"""Bytes between chips: collectives, the token exchange of experts, copies from GPU to GPU."""
+
+from racktwin.network.bound import bound
+from racktwin.network.collective import all_gather, all_reduce, all_to_all, reduce_scatter
+from racktwin.network.experts import Routing, combine, dispatch
+from racktwin.network.transfer import point_to_point, transfer
+
+__all__ = [
+    "Routing",
+    "all_gather",
+    "all_reduce",
+    "all_to_all",
+    "bound",
+    "combine",
+    "dispatch",
+    "point_to_point",
+    "reduce_scatter",
+    "transfer",
+]

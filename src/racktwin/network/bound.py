@@ -1,0 +1,44 @@
+"""The physical floor: no collective is faster than the bytes its links must carry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from racktwin.network.curve import Array
+from racktwin.network.volume import Operation, least_share
+
+if TYPE_CHECKING:
+    from racktwin.hardware import Cluster, Place
+
+
+def smallest_domain(place: Place) -> int:
+    """Ranks in the emptiest of the NVLink domains a group touches: the fewest NICs to share."""
+    return place.ranks % place.per_domain or min(place.per_domain, place.ranks)
+
+
+def bound(operation: Operation, size: npt.ArrayLike, place: Place, cluster: Cluster) -> Array:
+    """Least seconds of a collective of `size` bytes at line rate, any algorithm, zero latency.
+
+    Each rank's NVLink carries its least share; each NVLink domain takes in, over the NICs of its
+    ranks, what it lacks. Line rates per direction come from the cluster.
+    """
+    size = np.asarray(size, np.float64)
+    if place.ranks < 2:
+        return np.zeros_like(size)
+    domain = smallest_domain(place)
+    if place.ranks <= place.per_domain:
+        return size * least_share(operation, place.ranks) / cluster.nvlink
+    outside = 1.0 - domain / place.ranks
+    share = {
+        "all_reduce": 1.0 / domain,
+        "all_gather": outside / domain,
+        "reduce_scatter": outside / domain,
+        "all_to_all": outside,
+    }[operation]
+    inside = (
+        least_share(operation, domain) if operation != "all_to_all" else (domain - 1) / place.ranks
+    )
+    return np.asarray(size * np.maximum(share / cluster.nic, inside / cluster.nvlink))

@@ -1,0 +1,29 @@
+"""Bytes a collective puts on a link: what the algorithm sends, and the least any could.
+
+Sizes follow nccl-tests: the buffer of one rank for all-reduce and all-to-all, the gathered output
+for all-gather, the input for reduce-scatter. Shares are per rank and direction, over that size.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Operation = Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all"]
+OPERATIONS: tuple[Operation, ...] = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
+
+
+def wire_share(operation: Operation, ranks: float) -> float:
+    """Bytes sent per rank over the size, without reduction in the switch."""
+    share = (ranks - 1) / ranks
+    return 2 * share if operation == "all_reduce" else share
+
+
+def least_share(operation: Operation, ranks: int) -> float:
+    """Bytes every rank must receive over the size, whoever reduces: the physical floor.
+
+    A switch that reduces (NVLS, SHARP) spares an all-reduce one of its two passes, so its floor
+    is the buffer once; the others gain nothing in the direction that limits them.
+    """
+    if ranks < 2:
+        return 0.0
+    return 1.0 if operation == "all_reduce" else (ranks - 1) / ranks
