@@ -21,6 +21,7 @@ class Epoch(msgspec.Struct, frozen=True, kw_only=True):
     gemm, experts, attention, communication: measured time over operator-table time (1 = table).
     prefill_wait: decode steps a new request waits before its prefill starts (scheduler policy).
     first_token: time from the finished prefill to the first token at the client, s.
+    balanced: True when attention-data ranks prefill in the same steps, False when each on its own.
     mixed: True when prefill chunks ride in decode steps, False when they stall them.
     memory_fraction: share of visible memory the engine may fill.
     reserved: bytes outside that share's weights and cache (context, graphs, workspaces).
@@ -39,6 +40,7 @@ class Epoch(msgspec.Struct, frozen=True, kw_only=True):
     communication: float
     prefill_wait: float
     first_token: float
+    balanced: bool
     mixed: bool
     memory_fraction: float
     reserved: float

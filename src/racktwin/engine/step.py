@@ -1,0 +1,290 @@
+"""The step of one replica: time and energy as the sum of its operators.
+
+A step splits exactly into three: work that depends on the tokens in it (GEMM, experts,
+collectives), attention of the decoding sequences, and attention of the prompts being prefilled.
+All methods take arrays of states of one attention-data rank and price them in one call.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from racktwin.engine import cost
+from racktwin.engine.cost import Array, Cost
+from racktwin.engine.epoch import Epoch
+from racktwin.hardware import Cluster
+from racktwin.kernels import Kernels, Priced
+from racktwin.models.architecture import Architecture
+from racktwin.models.layout import Layout
+from racktwin.models.operators import (
+    AllReduce,
+    Attend,
+    AttendLatent,
+    Exchange,
+    Gather,
+    Gemm,
+    Grouped,
+    Operator,
+    Recur,
+    Stream,
+    draft_operators,
+    step_operators,
+)
+from racktwin.models.precision import Precision
+from racktwin.network import collective, experts
+
+
+class Step:
+    """Prices the steps of one replica of `architecture` under `layout` on `cluster`."""
+
+    def __init__(
+        self,
+        architecture: Architecture,
+        layout: Layout,
+        precision: Precision,
+        cluster: Cluster,
+        epoch: Epoch,
+    ) -> None:
+        self.architecture, self.layout, self.precision = architecture, layout, precision
+        self.cluster, self.epoch = cluster, epoch
+        self.kernels = Kernels(cluster.chip, epoch.engine)
+        self.operators = step_operators(architecture, layout, precision)
+
+    @cached_property
+    def drafts(self) -> Counter[Operator]:
+        """Operators of one multi-token-prediction draft."""
+        return draft_operators(self.architecture, self.layout, self.precision)
+
+    def tokens(self, tokens: ArrayLike, operators: Counter[Operator] | None = None) -> Cost:
+        """Work that depends on the tokens of the step only, head and attention left out.
+
+        tokens: tokens per attention-data rank, array of any shape.
+        """
+        count = np.asarray(tokens, dtype=float)
+        operators = self.operators if operators is None else operators
+        costs = [
+            self._on_tokens(operator, count).scaled(times)
+            for operator, times in operators.items()
+            if _driven_by_tokens(operator)
+        ]
+        return cost.total([_nothing(count), *costs])
+
+    def _on_tokens(self, operator: Operator, tokens: Array) -> Cost:
+        match operator:
+            case Gemm():
+                priced = self.kernels.gemm(tokens, operator.n, operator.k, operator.dtype)
+                return cost.of(operator.part, priced, self.epoch.gemm)
+            case Stream():
+                return cost.of("elementwise", self.kernels.stream(tokens * operator.width))
+            case Grouped():
+                return self._grouped(operator, tokens)
+            case AllReduce() | Gather() | Exchange():
+                return self._communicate(operator, tokens)
+            case _:
+                raise TypeError(f"{operator} does not run on tokens")
+
+    def _grouped(self, op: Grouped, tokens: Array) -> Cost:
+        priced = self.kernels.experts(
+            tokens * op.fan,
+            hidden=op.hidden,
+            intermediate=op.intermediate,
+            top_k=op.top_k,
+            experts=op.experts,
+            expert=op.expert,
+            expert_tensor=op.expert_tensor,
+            dtype=op.dtype,
+            gated=op.gated,
+        )
+        return cost.of("experts", priced, self.epoch.experts)
+
+    def _communicate(self, op: AllReduce | Gather | Exchange, tokens: Array) -> Cost:
+        place, engine = self.cluster.place(op.ranks), self.epoch.engine
+        match op:
+            case AllReduce():
+                priced = collective.all_reduce(
+                    tokens * op.width, place, self.cluster, framework=engine
+                )
+            case Gather():
+                size = tokens * op.width * op.ranks
+                priced = collective.all_gather(size, place, self.cluster)
+                priced = priced + collective.reduce_scatter(size, place, self.cluster)
+            case Exchange():
+                priced = self._exchange(op, tokens * op.share)
+        return cost.of("communication", priced, self.epoch.communication)
+
+    def _exchange(self, op: Exchange, tokens: Array) -> Priced:
+        place = self.cluster.place(op.ranks)
+        there = experts.dispatch(
+            tokens,
+            hidden=op.hidden,
+            bytes_per_value=op.dispatch,
+            top_k=op.top_k,
+            place=place,
+            cluster=self.cluster,
+            framework=self.epoch.engine,
+        )
+        back = experts.combine(
+            tokens,
+            hidden=op.hidden,
+            bytes_per_value=op.combine,
+            top_k=op.top_k,
+            place=place,
+            cluster=self.cluster,
+            framework=self.epoch.engine,
+        )
+        return there + back
+
+    def decode(
+        self,
+        batch: ArrayLike,
+        context: ArrayLike,
+        queries: int = 1,
+        operators: Counter[Operator] | None = None,
+    ) -> Cost:
+        """Attention, scans and head of decoding sequences.
+
+        batch: sequences per rank; context: mean tokens in each one's cache; queries: tokens each
+        sequence computes in the step (1 + drafts).
+        """
+        sequences, cached = np.asarray(batch, dtype=float), np.asarray(context, dtype=float)
+        operators = self.operators if operators is None else operators
+        costs = [
+            self._on_decode(operator, sequences, cached, queries).scaled(times)
+            for operator, times in operators.items()
+            if not _driven_by_tokens(operator)
+        ]
+        return cost.total([_nothing(sequences + cached), *costs])
+
+    def _on_decode(self, operator: Operator, batch: Array, context: Array, queries: int) -> Cost:
+        kernels = self.kernels
+        match operator:
+            case Gemm(rows="samples"):
+                priced = kernels.gemm(batch * queries, operator.n, operator.k, operator.dtype)
+                return cost.of(operator.part, priced, self.epoch.gemm)
+            case Attend():
+                priced = kernels.attention_decode(
+                    batch,
+                    context,
+                    heads=operator.heads * queries,
+                    kv_heads=operator.kv_heads,
+                    head_dim=operator.head_dim,
+                    value_dim=operator.value_dim,
+                    window=operator.window,
+                    kv_dtype=operator.kv_dtype,
+                )
+            case AttendLatent():
+                priced = self._latent_decode(operator, batch, context, queries)
+            case Recur():
+                priced = kernels.recurrent_decode(batch * queries, **_scan(operator))
+            case _:
+                return _nothing(batch)
+        return cost.of("attention", priced, self.epoch.attention)
+
+    def _latent_decode(
+        self, op: AttendLatent, batch: Array, context: Array, queries: int
+    ) -> Priced:
+        priced = self.kernels.mla_absorb(
+            batch * queries,
+            heads=op.heads,
+            nope_dim=op.nope_dim,
+            value_dim=op.value_dim,
+            kv_rank=op.kv_rank,
+            dtype=op.dtype,
+        )
+        read = context
+        if op.index:
+            priced = priced + self.kernels.indexer(
+                batch, queries, context, heads=op.index_heads, head_dim=op.index_dim
+            )
+            read = np.minimum(context, op.index)
+        return priced + self.kernels.mla_decode(
+            batch,
+            read,
+            heads=op.heads * queries,
+            kv_rank=op.kv_rank,
+            rope_dim=op.rope_dim,
+            kv_dtype=op.kv_dtype,
+        )
+
+    def prefill(self, batch: ArrayLike, tokens: ArrayLike, context: ArrayLike = 0.0) -> Cost:
+        """Attention and scans of prompts: `tokens` new ones each of `batch`, behind `context`."""
+        sequences, new, cached = (np.asarray(each, float) for each in (batch, tokens, context))
+        costs = [
+            self._on_prefill(operator, sequences, new, cached).scaled(times)
+            for operator, times in self.operators.items()
+            if not _driven_by_tokens(operator)
+        ]
+        return cost.total([_nothing(sequences + new + cached), *costs])
+
+    def _on_prefill(self, operator: Operator, batch: Array, new: Array, cached: Array) -> Cost:
+        kernels = self.kernels
+        match operator:
+            case Gemm(rows="prefill"):
+                priced = kernels.gemm(
+                    batch * (new + cached), operator.n, operator.k, operator.dtype
+                )
+                return cost.of(operator.part, priced, self.epoch.gemm)
+            case Gemm(rows="samples"):
+                priced = kernels.gemm(batch, operator.n, operator.k, operator.dtype)
+                return cost.of(operator.part, priced, self.epoch.gemm)
+            case Attend():
+                priced = kernels.attention_prefill(
+                    batch,
+                    new,
+                    cached,
+                    heads=operator.heads,
+                    kv_heads=operator.kv_heads,
+                    head_dim=operator.head_dim,
+                    value_dim=operator.value_dim,
+                    window=operator.window,
+                    kv_dtype=operator.kv_dtype,
+                )
+            case AttendLatent():
+                priced = self._latent_prefill(operator, batch, new, cached)
+            case Recur():
+                priced = kernels.recurrent_prefill(batch, new, **_scan(operator))
+            case _:
+                return _nothing(batch)
+        return cost.of("attention", priced, self.epoch.attention)
+
+    def _latent_prefill(self, op: AttendLatent, batch: Array, new: Array, cached: Array) -> Priced:
+        attended = self.kernels.mla_prefill(
+            batch,
+            new,
+            np.minimum(cached, op.index) if op.index else cached,
+            heads=op.heads,
+            kv_rank=op.kv_rank,
+            rope_dim=op.rope_dim,
+            nope_dim=op.nope_dim,
+            value_dim=op.value_dim,
+            kv_dtype=op.kv_dtype,
+        )
+        if not op.index:
+            return attended
+        return attended + self.kernels.indexer(
+            batch, new, cached + new / 2, heads=op.index_heads, head_dim=op.index_dim
+        )
+
+    def host(self, states: ArrayLike) -> Cost:
+        """Launch gaps of all layers and the engine's own work per step."""
+        one = np.ones_like(np.asarray(states, dtype=float))
+        gaps = self.epoch.gap * len(self.architecture.layers) + self.epoch.step_overhead
+        return Cost({"host": gaps * one}, np.zeros_like(one), {})
+
+
+def _driven_by_tokens(operator: Operator) -> bool:
+    if isinstance(operator, Gemm):
+        return operator.rows == "tokens"
+    return isinstance(operator, Stream | AllReduce | Gather | Exchange | Grouped)
+
+
+def _scan(operator: Recur) -> dict[str, int | str]:
+    return {name: getattr(operator, name) for name in operator.__struct_fields__}
+
+
+def _nothing(like: Array) -> Cost:
+    return Cost({}, np.zeros_like(like), {})

@@ -1,0 +1,178 @@
+"""Step tables: the three parts of a step priced once over a grid, then looked up.
+
+A step's time splits exactly into work on its tokens, attention of its decoding sequences and
+attention of its prompts, so three small tables hold every state of a replica.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from racktwin.engine.cost import Array, Cost
+from racktwin.engine.step import Step
+from racktwin.estimate import Evidence
+
+TOKENS = 2.0 ** np.arange(0, 18.01, 0.5)
+SEQUENCES = 2.0 ** np.arange(0, 12.01, 0.5)
+CACHED = 2.0 ** np.arange(4, 21)
+PROMPTS = 2.0 ** np.arange(0, 9, 2)
+NEW = 2.0 ** np.arange(0, 18)
+BEHIND = np.concatenate([[0.0], 2.0 ** np.arange(9, 21, 2)])
+
+
+class Grid(msgspec.Struct, frozen=True):
+    """Values on a product of increasing axes, read by linear interpolation between grid points.
+
+    Outside the axes the value goes on along the last segment (time grows with the work).
+    """
+
+    axes: tuple[NDArray[np.float64], ...]
+    values: Array
+
+    def __call__(self, *points: ArrayLike) -> Array:
+        broadcast = np.broadcast_arrays(*[np.asarray(each, dtype=float) for each in points])
+        result = self.values
+        cells = []
+        for axis, point in zip(self.axes, broadcast, strict=True):
+            low = np.clip(np.searchsorted(axis, point, side="right") - 1, 0, len(axis) - 2)
+            cells.append((low, (point - axis[low]) / (axis[low + 1] - axis[low])))
+        corners: Array = np.zeros(broadcast[0].shape)
+        for corner in np.ndindex(*(2,) * len(cells)):
+            weight: Array = np.ones(broadcast[0].shape)
+            index = []
+            for high, (low, share) in zip(corner, cells, strict=True):
+                weight = weight * (share if high else 1 - share)
+                index.append(low + high)
+            corners = corners + weight * result[tuple(index)]
+        return corners
+
+
+class Part(msgspec.Struct, frozen=True):
+    """One of the three tables: seconds by part of the breakdown, their sum, and joules."""
+
+    seconds: Grid
+    joules: Grid
+    parts: Mapping[str, Grid]
+    evidence: Mapping[str, frozenset[Evidence]]
+
+
+def _part(axes: tuple[Array, ...], cost: Cost) -> Part:
+    shape = tuple(len(axis) for axis in axes)
+
+    def grid(values: Array) -> Grid:
+        return Grid(axes, np.broadcast_to(values, shape))
+
+    parts = {name: grid(seconds) for name, seconds in cost.parts.items()}
+    return Part(grid(cost.seconds), grid(cost.joules), parts, cost.evidence)
+
+
+class StepTable:
+    """All states of one attention-data rank of a replica; times in s, energy in J per GPU.
+
+    Work on tokens is read twice: what a rank does alone at the tokens of the fullest rank, the
+    routed experts at the mean over ranks, since they see the tokens of all.
+    """
+
+    def __init__(self, step: Step, drafts: int = 0) -> None:
+        self.step, self.queries = step, 1 + drafts
+        self.pipeline = step.layout.pipeline
+        self.tokens = _part((TOKENS,), step.tokens(TOKENS))
+        decode = step.decode(SEQUENCES[:, None], CACHED[None, :], self.queries)
+        self.decode = _part((SEQUENCES, CACHED), decode)
+        prompts = PROMPTS[:, None, None], NEW[None, :, None], BEHIND[None, None, :]
+        self.prefill = _part((PROMPTS, NEW, BEHIND), step.prefill(*prompts))
+        self.host = float(step.host(1.0).seconds)
+        self.draft = self._drafts(drafts)
+
+    def _drafts(self, drafts: int) -> Part | None:
+        if not drafts:
+            return None
+        operators = self.step.drafts
+        cost = self.step.tokens(SEQUENCES[:, None], operators) + self.step.decode(
+            SEQUENCES[:, None], CACHED[None, :], 1, operators
+        )
+        return _part((SEQUENCES, CACHED), cost.scaled(drafts))
+
+    def on_tokens(self, tokens: ArrayLike, mean: ArrayLike | None = None) -> Array:
+        """Seconds of work on `tokens` of the fullest rank, `mean` over the ranks of the stage."""
+        seconds = self.tokens.seconds(tokens)
+        if mean is None or "experts" not in self.tokens.parts:
+            return seconds
+        shared = self.tokens.parts["experts"]
+        return seconds - shared(tokens) + shared(mean)
+
+    def decode_step(self, batch: ArrayLike, context: ArrayLike) -> Array:
+        """Seconds of a step of `batch` decoding sequences per rank at a mean `context`."""
+        return self.mixed_step(batch, context, 0.0, 0.0, 0.0)
+
+    def mixed_step(
+        self,
+        batch: ArrayLike,
+        context: ArrayLike,
+        prompts: ArrayLike,
+        new: ArrayLike,
+        behind: ArrayLike,
+        mean: ArrayLike | None = None,
+    ) -> Array:
+        """Seconds of a step with `batch` decoding and `prompts` x `new` prefilled tokens.
+
+        behind: cached tokens before each prompt; mean: tokens per rank over the whole stage when
+        the ranks differ.
+        """
+        batch, context = np.asarray(batch, float), np.asarray(context, float)
+        prompts, new = np.asarray(prompts, float), np.asarray(new, float)
+        tokens = batch * self.queries + prompts * new
+        seconds = self.host + self.on_tokens(tokens, mean)
+        seconds = seconds + np.where(batch > 0, self.decode.seconds(batch, context), 0.0)
+        if self.draft is not None:
+            seconds = seconds + np.where(batch > 0, self.draft.seconds(batch, context), 0.0)
+        if np.any(prompts * new > 0):
+            attended = self.prefill.seconds(np.maximum(prompts, 1.0), new, behind)
+            attended = attended * np.minimum(prompts, 1.0)
+            seconds = seconds + np.where(prompts * new > 0, attended, 0.0)
+        return seconds
+
+    def joules(
+        self,
+        batch: ArrayLike,
+        context: ArrayLike,
+        prompts: ArrayLike,
+        new: ArrayLike,
+        behind: ArrayLike,
+        seconds: ArrayLike,
+    ) -> Array:
+        """Energy of one GPU over a step that takes `seconds`: idle floor plus work, at most TDP, J."""
+        chip = self.step.cluster.chip
+        batch, prompts, new = (np.asarray(each, float) for each in (batch, prompts, new))
+        work = self.tokens.joules(batch * self.queries + prompts * new)
+        work = work + np.where(batch > 0, self.decode.joules(batch, context), 0.0)
+        if self.draft is not None:
+            work = work + np.where(batch > 0, self.draft.joules(batch, context), 0.0)
+        attended = self.prefill.joules(np.maximum(prompts, 1.0), new, behind)
+        work = work + np.where(prompts * new > 0, attended, 0.0)
+        seconds = np.asarray(seconds, float)
+        return np.minimum(chip.idle_power * seconds + work / self.pipeline, chip.tdp * seconds)
+
+    def breakdown(self, batch: float, context: float) -> dict[str, float]:
+        """Seconds of a decode step by part."""
+        parts = {"host": self.host}
+        shares = [(self.tokens, (batch * self.queries,)), (self.decode, (batch, context))]
+        if self.draft is not None:
+            shares.append((self.draft, (batch, context)))
+        for table, point in shares:
+            for name, grid in table.parts.items():
+                parts[name] = parts.get(name, 0.0) + float(grid(*point))
+        return parts
+
+    @property
+    def evidence(self) -> dict[str, frozenset[Evidence]]:
+        """What every part of the step rests on."""
+        merged: dict[str, frozenset[Evidence]] = {}
+        for table in (self.tokens, self.decode, self.prefill):
+            for part, known in table.evidence.items():
+                merged[part] = merged.get(part, frozenset()) | known
+        return merged

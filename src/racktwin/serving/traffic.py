@@ -1,0 +1,36 @@
+"""What is asked of a deployment."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Traffic(msgspec.Struct, frozen=True, kw_only=True):
+    """Requests of a kind: mean lengths in tokens, and the share of the input found in the cache.
+
+    input, output: mean tokens per request; prefix_hit: 0..1 of the input tokens.
+    """
+
+    input: float
+    output: float
+    prefix_hit: float = 0.0
+
+    @property
+    def new(self) -> float:
+        """Input tokens to compute per request; an engine computes at least one."""
+        return max(1.0, self.input * (1 - self.prefix_hit))
+
+    @property
+    def cached(self) -> float:
+        """Input tokens per request already in the KV cache."""
+        return self.input - self.new
+
+    @property
+    def decode_context(self) -> float:
+        """Mean tokens in a sequence's cache over its decode steps."""
+        return self.input + self.output / 2
+
+    @property
+    def steps(self) -> float:
+        """Tokens a request gains by decode steps (the first comes from its prefill)."""
+        return max(self.output - 1, 1e-9)
