@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import check
-from house import budget, constants, nomenclature, surface, wheel
+from house import budget, constants, nomenclature, provenance, surface, wheel
 
 
 def write(root: Path, name: str, text: str) -> None:
@@ -26,7 +26,8 @@ def messages(violations: list[budget.Violation]) -> str:
 
 @pytest.mark.parametrize("name", check.CHECKS)
 def test_the_tree_keeps_every_rule(name: str, root: Path) -> None:
-    assert not check.CHECKS[name](root)
+    violations = check.CHECKS[name](root)
+    assert not violations, messages(violations)
 
 
 def test_size_budget_counts_files_and_functions(tmp_path: Path) -> None:
@@ -109,6 +110,32 @@ def test_surface_must_equal_the_page(tmp_path: Path) -> None:
     assert "racktwin.hardware.rack: offered but not listed" in found
     assert "racktwin.hardware.host: listed but not offered" in found
     assert "src/racktwin/network/__init__.py:1: no __all__" in found
+
+
+CATALOG = """title: A chip, 2 dies
+extends: other
+peak: {value: 8 TB/s, kind: datasheet, source: listed}
+sms: 152
+power: {value: 75 W, kind: measured, source: somebody}
+idle: {value: 7.5 W, kind: guessed, source: listed}
+price: {value: $3.50/GPU/h, kind: assumed, note: not published}
+l2: {value: 126 MB, kind: assumed}
+fit: {kind: measured, source: a table, date: 2026-11, alpha: 4.5e-6, sizes: [1, 2]}
+flag: {value: true}
+"""
+
+
+def test_a_catalog_number_without_origin_is_refused(tmp_path: Path) -> None:
+    write(tmp_path, "src/racktwin/catalog/sources.yaml", "listed: {title: A page}\n")
+    write(tmp_path, "src/racktwin/catalog/chips/x.yaml", CATALOG)
+    write(tmp_path, "src/racktwin/catalog/chips/y.yaml", "a: 1\na: [\n")
+    assert [(each.path[-6:], each.line) for each in provenance.check(tmp_path)] == [
+        ("x.yaml", 4),
+        ("x.yaml", 5),
+        ("x.yaml", 6),
+        ("x.yaml", 8),
+        ("y.yaml", 3),
+    ]
 
 
 def test_a_large_file_is_refused(tmp_path: Path) -> None:
