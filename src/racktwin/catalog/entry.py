@@ -13,6 +13,10 @@ from racktwin.catalog.shape import build
 from racktwin.finding import BadInput, Finding, unknown
 
 HERE = Path(__file__).parent
+TABLES = ("prices", "sources")  # kinds whose entries stand in one file
+REFERENCES = {"chip": "chips", "cpu": "chips", "host": "hosts", "rack": "racks"}
+REFERENCES |= {"switch": "switches"}
+REFERRING = ("hosts", "racks", "clusters")  # kinds whose entries refer to others
 DEEPEST = 8  # files that extend one another
 T = TypeVar("T")
 
@@ -79,13 +83,18 @@ def _fact(key: str, node: Node) -> Fact:
 
 def names(kind: str) -> list[str]:
     """Names of the entries of a kind, sorted; empty when there are none."""
+    if kind in TABLES:
+        return sorted(_table(kind).value)
     return sorted(path.stem for path in (HERE / kind).glob("*.yaml"))
 
 
 def load(kind: str, name: str | Path) -> Entry:
-    """An entry by its name, or a user's YAML file by its path; what it extends is filled in."""
+    """An entry by its name, or a user's YAML file by its path.
+
+    What it extends is filled in, and what it refers to (`chip: gb300`) stands in its place.
+    """
     if is_path(name):
-        return Entry(kind, Path(name).stem, _extended(kind, Path(name), ()))
+        return Entry(kind, Path(name).stem, _file(kind, Path(name), ()))
     return _shipped(kind, str(name))
 
 
@@ -100,35 +109,62 @@ def _shipped(kind: str, name: str) -> Entry:
     if name.lower() not in known:
         raise BadInput([unknown(kind.removesuffix("s"), name, known.values())], "catalog")
     found = known[name.lower()]
-    return Entry(kind, found, _extended(kind, HERE / kind / f"{found}.yaml", ()))
+    if kind in TABLES:
+        return Entry(kind, found, _table(kind).value[found])
+    return Entry(kind, found, _file(kind, HERE / kind / f"{found}.yaml", ()))
 
 
-def _extended(kind: str, path: Path, trail: tuple[Path, ...]) -> Node:
+@functools.cache
+def _table(kind: str) -> Node:
+    return read(HERE / f"{kind}.yaml")
+
+
+def _file(kind: str, path: Path, trail: tuple[Path, ...]) -> Node:
+    """The document at `path` with everything it extends and refers to."""
     node = read(path)
-    base = node.get("extends")
     _check_facts(node)
-    if base is None:
-        return node
-    name = base.value
-    if not isinstance(name, str):
-        raise BadInput(
-            [Finding("extends", "expected the name of an entry or a file", base.line)], str(path)
-        )
     trail = (*trail, path.resolve())
-    if is_path(name):
-        parent = (path.parent / name).resolve()
-        if parent in trail or len(trail) > DEEPEST:
-            chain = " -> ".join(each.name for each in (*trail, parent))
-            raise BadInput(
-                [Finding("extends", f"goes round in a circle: {chain}", base.line)], str(path)
-            )
-        under = _extended(kind, parent, trail)
-    elif name in names(kind):
-        under = _shipped(kind, name).node
+    base = node.get("extends")
+    if base is not None:
+        under = _named(kind, base, "extends", trail)
+        own = {key: child for key, child in node.value.items() if key != "extends"}
+        node = merge(under, Node(own, node.file, node.line))
+    return _refer(node, trail) if kind in REFERRING else node
+
+
+def _named(kind: str, node: Node, key: str, trail: tuple[Path, ...]) -> Node:
+    """The document that the name or path in `node` means."""
+    here = Path(node.file)
+    fault = None
+    if not isinstance(node.value, str):
+        fault = Finding(key, f"expected a name or a file, found {node.plain()!r}", node.line)
+    elif is_path(node.value):
+        path = (here.parent / node.value).resolve()
+        if path not in trail and len(trail) < DEEPEST:
+            return _file(kind, path, trail)
+        circle = " -> ".join(each.name for each in (*trail, path))
+        fault = Finding(key, f"goes round in a circle: {circle}", node.line)
+    elif node.value.lower() not in names(kind):
+        fault = unknown(key, node.value, names(kind), node.line)
     else:
-        raise BadInput([unknown("extends", name, names(kind), base.line)], str(path))
-    own = {key: child for key, child in node.value.items() if key != "extends"}
-    return merge(under, Node(own, node.file, node.line))
+        return _shipped(kind, node.value).node
+    raise BadInput([fault], node.file)
+
+
+def _refer(node: Node, trail: tuple[Path, ...]) -> Node:
+    """`node` with every name of another entry replaced by that entry."""
+    if not isinstance(node.value, dict) or node.is_fact:
+        return node
+    members = {}
+    for key, child in node.value.items():
+        kind = REFERENCES.get(key)
+        if kind and isinstance(child.value, str):
+            found = _named(kind, child, key, trail)
+            name = Node(Path(child.value).stem.lower(), child.file, child.line)
+            members[key] = Node({"name": name} | found.value, found.file, found.line)
+        else:
+            members[key] = _refer(child, trail)
+    return Node(members, node.file, node.line)
 
 
 def merge(under: Node, over: Node) -> Node:

@@ -1,0 +1,26 @@
+"""A switch chip or switch: ports of one rate."""
+
+from __future__ import annotations
+
+import msgspec
+
+from racktwin.units import Bandwidth, Watts
+
+
+class Switch(msgspec.Struct, frozen=True, kw_only=True):
+    """`ports` ports of `rate` B/s each way; power (W) includes the optics in its cages.
+
+    optic_power: W of one transceiver at the far end of a link, 0 for copper.
+    """
+
+    name: str = ""
+    title: str
+    ports: int
+    rate: Bandwidth
+    power: Watts
+    optic_power: Watts = Watts(0.0)
+
+    @property
+    def capacity(self) -> float:
+        """B/s through all ports, both ways together."""
+        return 2 * self.ports * self.rate
