@@ -1,0 +1,156 @@
+"""A model by name: from the catalog, a Hugging Face id, or a path to a config.json."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+
+from racktwin import catalog
+from racktwin.finding import BadInput, Finding, nearest
+from racktwin.models import config_reader
+from racktwin.models.architecture import Architecture
+from racktwin.models.precision import Precision
+from racktwin.models.preset import preset
+
+# Words at the end of a published id that do not change the architecture.
+EXTRA = re.compile(
+    r"-(instruct|base|chat|it|hf|thinking|preview|bf16|mxfp4|\d{4}|v\d+(\.\d+)?|a\d+b|\d+e|17b-\d+e|\d+k)$"
+)
+FORMAT = re.compile(r"-(nvfp4|fp8|int4|awq|gptq|fp4)(-[a-z0-9]+)?$")
+FORMAT_NAMES = {"awq": "int4", "gptq": "int4", "fp4": "nvfp4"}
+
+
+class Model(msgspec.Struct, frozen=True, kw_only=True):
+    """A model as it is published.
+
+    precision: of its checkpoint. source: where the architecture is from; kind: how sure that is
+    (datasheet, derived, assumed, given). precisions: what published quantized checkpoints store.
+    """
+
+    name: str
+    title: str
+    architecture: Architecture
+    precision: Precision
+    source: str
+    kind: str = "datasheet"
+    precisions: dict[str, Precision] = {}
+    notes: tuple[Finding, ...] = ()
+
+    def at(self, name: str) -> Precision:
+        """The precision called `name`: as published for this model, else the usual recipe."""
+        own = self.precision.name
+        if name in ("", "checkpoint", own) or (name == "fp8" and own == "fp8_block"):
+            return self.precision
+        if name in self.precisions:
+            return self.precisions[name]
+        return preset(self.architecture, name, self.precision)
+
+
+def model(name: str | Path) -> Model:
+    """The model called `name` in the catalog, by a Hugging Face id, or described at a path.
+
+    A format at the end of an id ('nvidia/DeepSeek-R1-NVFP4') chooses that checkpoint.
+    """
+    if _is_path(name):
+        return _from_file(Path(name))
+    return _named(str(name))
+
+
+def _is_path(name: str | Path) -> bool:
+    if isinstance(name, Path) or name.endswith(".json") or name.startswith((".", "/", "~")):
+        return True
+    return "/" in name and Path(name).is_dir()
+
+
+def _from_file(path: Path) -> Model:
+    path = path.expanduser()
+    folder = path if path.is_dir() else path.parent
+    name = (path.name if path.is_dir() else "") or folder.resolve().name
+    if not path.is_dir() and path.name != "config.json":
+        name = path.stem.removesuffix("_config").rpartition("--")[2]
+    config, quant, stored = config_reader.load(path)
+    try:
+        reading = config_reader.read(config, quant, name, stored)
+    except BadInput as fault:
+        raise BadInput(fault.findings, str(path)) from None
+    return Model(
+        name=name.lower(),
+        title=name,
+        architecture=reading.architecture,
+        precision=reading.precision,
+        source=str(path),
+        kind="given",
+        notes=reading.notes,
+    )
+
+
+def _plain(name: str) -> str:
+    """`name` without organisation, capitals and the words that do not change the architecture."""
+    short = name.rpartition("/")[2].lower().removeprefix("meta-").removeprefix("nvidia-")
+    while (shorter := EXTRA.sub("", short)) != short:
+        short = shorter
+    return short
+
+
+@lru_cache(maxsize=512)
+def _named(name: str) -> Model:
+    known = catalog.names("models")
+    short = name.rpartition("/")[2].lower()
+    found = _match(short, known)
+    wanted = ""
+    if found is None and (ending := FORMAT.search(short)):
+        found = _match(short[: ending.start()], known)
+        wanted = FORMAT_NAMES.get(ending[1], ending[1])
+    if found is None:
+        raise BadInput([_unknown(name, known)])
+    model = _shipped(found)
+    return msgspec.structs.replace(model, precision=model.at(wanted)) if wanted else model
+
+
+def _match(short: str, known: list[str]) -> str | None:
+    """The one shipped model that `short` means."""
+    for name in (short, short.removeprefix("meta-").removeprefix("nvidia-")):
+        if name in known:
+            return name
+    alike = [name for name in known if _plain(name) == _plain(short)]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _unknown(name: str, known: list[str]) -> Finding:
+    close = nearest(name.rpartition("/")[2], known)
+    hint = f"did you mean {close!r}?" if close else "`racktwin show models` lists them"
+    return Finding("model", f"{name[:80]!r} is not known; {hint} (or give a path to a config.json)")
+
+
+@lru_cache(maxsize=128)
+def _shipped(name: str) -> Model:
+    entry = catalog.load("models", name)
+    data = entry.data
+    reading = config_reader.read(data["config"], None, name)
+    fact = entry.fact("config")
+    main = reading.precision
+    return Model(
+        name=name,
+        title=data["title"],
+        architecture=reading.architecture,
+        precision=main,
+        source=fact.source,
+        kind=fact.kind,
+        precisions={
+            key: _published(key, main, parts)
+            for key, parts in (data.get("precisions") or {}).items()
+        },
+    )
+
+
+def _published(name: str, main: Precision, parts: dict[str, str]) -> Precision:
+    """The precision of a published quantized checkpoint; parts it does not name stay bf16."""
+    return msgspec.structs.replace(Precision(name=name, state=main.state), **parts)
+
+
+def names() -> list[str]:
+    """Names of the models that ship."""
+    return catalog.names("models")

@@ -1,0 +1,311 @@
+"""The mixer of every layer, from the attention keys of a config.json."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from racktwin.models.architecture import Attention, Indexer, LatentAttention, Mixer, Recurrent
+from racktwin.models.fields import Fields, shown
+
+FULL = {"full_attention", "attention", "full", "global", "deepseek_sparse_attention"}
+SLIDING = {"sliding_attention", "sliding", "local", "swa", "chunked_attention"}
+LINEAR = {"linear_attention", "linear", "mamba", "mamba2", "lightning", "kda", "recurrent"}
+
+
+def read_mixers(fields: Fields, layers: int) -> list[Mixer]:
+    """The mixer of each of `layers` layers."""
+    if fields.has("compress_ratios"):
+        return _compressed(fields, layers)
+    if fields.has("kv_lora_rank"):
+        return _latent_mixers(fields, layers)
+    kinds = layer_kinds(fields, layers)
+    found: dict[str, Mixer] = {}
+    for kind in set(kinds):
+        if kind == "linear":
+            found[kind] = read_recurrent(fields)
+        else:
+            found[kind] = read_attention(fields, sliding=kind == "sliding")
+    mixers = [found[kind] for kind in kinds]
+    mixers = _with_block_indexer(fields, mixers)
+    return _with_shared_cache(fields, mixers)
+
+
+def layer_kinds(fields: Fields, layers: int) -> list[str]:
+    """'full', 'sliding' or 'linear' for every layer."""
+    listed = fields.items("layer_types", "layers_block_type", length=layers)
+    if listed is not None:
+        return [_kind(fields, name) for name in listed[:layers]]
+    for key, names in (
+        ("hybrid_layer_pattern", {0: "full", 1: "sliding"}),  # MiMo
+        ("attn_type_list", {0: "linear", 1: "full"}),  # MiniMax
+    ):
+        pattern = fields.items(key, length=layers)
+        if pattern is not None:
+            return [_numbered(fields, key, value, names) for value in pattern[:layers]]
+    if fields.has("full_attention_interval"):
+        every = fields.integer("full_attention_interval")
+        return ["full" if (index + 1) % every == 0 else "linear" for index in range(layers)]
+    return _windowed_kinds(fields, layers)
+
+
+def _kind(fields: Fields, name: Any) -> str:
+    if name in FULL:
+        return "full"
+    if name in SLIDING:
+        return "sliding"
+    if name in LINEAR:
+        return "linear"
+    fields.fault("layer_types", f"layer type {shown(name)} is not known")
+    return "full"
+
+
+def _numbered(fields: Fields, key: str, value: Any, names: dict[int, str]) -> str:
+    if isinstance(value, int) and value in names:
+        return names[value]
+    fields.fault(key, f"expected 0 or 1, found {shown(value)}")
+    return "full"
+
+
+def _windowed_kinds(fields: Fields, layers: int) -> list[str]:
+    """Kinds of a model that says only how wide its window is, and at which period."""
+    family = fields.text("model_type")
+    chunked = fields.has("attention_chunk_size") and family.startswith("llama4")
+    if not chunked and not (
+        fields.has("sliding_window") and fields.flag("use_sliding_window", default=True)
+    ):
+        return ["full"] * layers
+    if chunked:
+        every = fields.integer("no_rope_layer_interval", default=4)
+    else:
+        every = fields.integer(
+            "sliding_window_pattern",
+            "_sliding_window_pattern",
+            default={"gpt_oss": 2, "gemma2": 2, "gemma3_text": 6}.get(family, 0),
+            low=0,
+        )
+    first = fields.integer("max_window_layers", default=0, low=0) if family == "qwen2" else 0
+    return [
+        "full" if index < first or (every and (index + 1) % every == 0) else "sliding"
+        for index in range(layers)
+    ]
+
+
+def read_attention(fields: Fields, *, sliding: bool) -> Attention:
+    """Grouped-query attention of the full or of the windowed layers, which may differ in shape."""
+    hidden = fields.integer("hidden_size", "n_embd", "d_model", "dim")
+    heads = fields.integer("num_attention_heads", "n_head", "n_heads", "num_heads")
+    kv_heads = fields.integer(
+        "num_key_value_heads",
+        "num_kv_heads",
+        "num_attention_groups",
+        "n_head_kv",
+        "n_query_groups",
+        default=1 if fields.flag("multi_query") else heads,
+    )
+    head_dim = fields.integer(
+        "head_dim",
+        "attention_head_dim",
+        "head_size",
+        "kv_channels",
+        default=max(1, hidden // heads),
+    )
+    value_dim = fields.integer("v_head_dim", default=0, low=0)
+    tied = False
+    if sliding:
+        heads = fields.integer("swa_num_attention_heads", default=heads)
+        kv_heads = fields.integer("swa_num_key_value_heads", default=kv_heads)
+        head_dim = fields.integer("swa_head_dim", default=head_dim)
+        value_dim = fields.integer("swa_v_head_dim", default=value_dim, low=0)
+    elif fields.has("global_head_dim"):
+        head_dim = fields.integer("global_head_dim")
+        kv_heads = fields.integer("num_global_key_value_heads", default=kv_heads)
+        tied = fields.flag("attention_k_eq_v")
+    if kv_heads > heads or heads % kv_heads:
+        fields.fault(
+            "num_key_value_heads",
+            f"{heads} attention heads cannot share {kv_heads} key-value heads",
+        )
+    return Attention(
+        heads=heads,
+        kv_heads=kv_heads,
+        head_dim=head_dim,
+        value_dim=0 if value_dim == head_dim else value_dim,
+        window=_window(fields) if sliding else 0,
+        bias=fields.flag("attention_bias", "qkv_bias")
+        or fields.text("model_type").startswith("qwen2"),
+        qk_norm=fields.flag("use_qk_norm") or fields.text("model_type").startswith("qwen3"),
+        output_gate=fields.flag("attn_output_gate", "attention_output_gate"),
+        tied_value=tied,
+    )
+
+
+def _window(fields: Fields) -> int:
+    if fields.text("model_type").startswith("llama4"):
+        return fields.integer("attention_chunk_size", default=8192)
+    return fields.integer("sliding_window", "sliding_window_size", "attention_chunk_size")
+
+
+def _with_block_indexer(fields: Fields, mixers: list[Mixer]) -> list[Mixer]:
+    """MiniMax-M3: from some layer on, attention reads only the blocks an indexer chooses."""
+    sparse = fields.section("sparse_attention_config")
+    if sparse is None or not sparse.flag("use_sparse_attention", default=True):
+        return mixers
+    blocks = sparse.integer("sparse_topk_blocks") * sparse.integer("sparse_block_size")
+    indexer = Indexer(
+        heads=sparse.integer("sparse_num_index_heads"),
+        head_dim=sparse.integer("sparse_index_dim"),
+        top_k=blocks,
+    )
+    used = sparse.items("sparse_attention_freq", length=len(mixers)) or [1] * len(mixers)
+    return [
+        msgspec.structs.replace(mixer, indexer=indexer)
+        if use and isinstance(mixer, Attention)
+        else mixer
+        for mixer, use in zip(mixers, used, strict=False)
+    ]
+
+
+def _with_shared_cache(fields: Fields, mixers: list[Mixer]) -> list[Mixer]:
+    """Gemma 3n: the last layers read the cache of earlier ones."""
+    shared = fields.integer("num_kv_shared_layers", default=0, low=0, high=len(mixers))
+    keep = len(mixers) - shared
+    return [
+        msgspec.structs.replace(mixer, shared_cache=True)
+        if index >= keep and isinstance(mixer, Attention)
+        else mixer
+        for index, mixer in enumerate(mixers)
+    ]
+
+
+def _latent_mixers(fields: Fields, layers: int) -> list[Mixer]:
+    """Latent attention in all layers, or in the few that Kimi's linear layers leave."""
+    linear = fields.section("linear_attn_config")
+    recurrent: set[int] = set()
+    if linear is not None:
+        numbers = linear.items("kda_layers") or []
+        recurrent = {value - 1 for value in numbers if isinstance(value, int)}
+    shared = _shared_indexers(fields, layers)
+    plain, sharing = (_latent(fields, reuse) for reuse in (False, True))
+    delta = read_kimi_delta(linear) if linear is not None else None
+    return [
+        delta if delta is not None and index in recurrent else sharing if shared[index] else plain
+        for index in range(layers)
+    ]
+
+
+def _shared_indexers(fields: Fields, layers: int) -> list[bool]:
+    """Which layers reuse the token choice of an earlier layer."""
+    listed = fields.items("indexer_types", length=layers)
+    if listed is not None:
+        return [value == "shared" for value in listed[:layers]]
+    every = fields.integer("index_topk_freq", default=1)
+    first = fields.integer("index_skip_topk_offset", default=0, low=0)
+    return [index >= first and (index + 1 - first) % every != 0 for index in range(layers)]
+
+
+def _latent(fields: Fields, shared_indexer: bool) -> LatentAttention:
+    index = None
+    if fields.has("index_topk"):
+        index = Indexer(
+            heads=fields.integer("index_n_heads"),
+            head_dim=fields.integer("index_head_dim"),
+            top_k=fields.integer("index_topk"),
+            shared=shared_indexer,
+        )
+    return LatentAttention(
+        heads=fields.integer("num_attention_heads"),
+        q_rank=fields.integer("q_lora_rank", default=0, low=0),
+        kv_rank=fields.integer("kv_lora_rank"),
+        rope_dim=fields.integer("qk_rope_head_dim"),
+        nope_dim=fields.integer("qk_nope_head_dim"),
+        value_dim=fields.integer("v_head_dim"),
+        indexer=index,
+        output_gate=fields.flag("mla_use_output_gate"),
+    )
+
+
+def _compressed(fields: Fields, layers: int) -> list[Mixer]:
+    """DeepSeek-V4: each layer's ratio says whether it keeps a window, 1 in 4 or 1 in 128."""
+    ratios = fields.items("compress_ratios", length=layers) or [0] * layers
+    width = fields.integer("head_dim")
+    rope = fields.integer("qk_rope_head_dim", high=width)
+    index = Indexer(
+        heads=fields.integer("index_n_heads"),
+        head_dim=fields.integer("index_head_dim"),
+        top_k=fields.integer("index_topk"),
+    )
+    found: dict[int, Mixer] = {}
+    for ratio in ratios[:layers]:
+        if isinstance(ratio, bool) or not isinstance(ratio, int) or ratio < 0:
+            fields.fault("compress_ratios", f"expected whole numbers, found {shown(ratio)}")
+            return [_single(fields, 0, width, rope, None)] * layers
+        if ratio not in found:
+            # Only the finest ratio is long enough to need a choice of tokens.
+            found[ratio] = _single(fields, ratio, width, rope, index if ratio == 4 else None)
+    return [found[ratio] for ratio in ratios[:layers]]
+
+
+def _single(
+    fields: Fields, ratio: int, width: int, rope: int, index: Indexer | None
+) -> LatentAttention:
+    return LatentAttention(
+        heads=fields.integer("num_attention_heads"),
+        q_rank=fields.integer("q_lora_rank"),
+        kv_rank=width - rope,
+        rope_dim=rope,
+        nope_dim=width - rope,
+        value_dim=width,
+        indexer=index,
+        compress_ratio=ratio,
+        window=fields.integer("sliding_window"),
+        single=True,
+        output_rank=fields.integer("o_lora_rank"),
+        output_groups=fields.integer("o_groups"),
+    )
+
+
+def read_recurrent(fields: Fields) -> Recurrent:
+    """The linear-attention layer of a hybrid (Qwen3.5 gated delta, MiniMax lightning)."""
+    if fields.has("linear_num_value_heads"):
+        return Recurrent(
+            kind="gated-delta",
+            key_heads=fields.integer("linear_num_key_heads"),
+            value_heads=fields.integer("linear_num_value_heads"),
+            key_dim=fields.integer("linear_key_head_dim"),
+            value_dim=fields.integer("linear_value_head_dim"),
+            conv=fields.integer("linear_conv_kernel_dim", default=4),
+        )
+    if fields.has("mamba_num_heads", "mamba_n_heads"):
+        return read_mamba(fields)
+    heads = fields.integer("num_attention_heads")
+    width = fields.integer("head_dim", default=max(1, fields.integer("hidden_size") // heads))
+    return Recurrent(
+        kind="lightning", key_heads=heads, value_heads=heads, key_dim=width, value_dim=width, conv=0
+    )
+
+
+def read_mamba(fields: Fields) -> Recurrent:
+    """The Mamba-2 layer of a hybrid (Nemotron-H, Granite, Bamba)."""
+    return Recurrent(
+        kind="mamba2",
+        key_heads=fields.integer("n_groups", "mamba_n_groups", default=1),
+        value_heads=fields.integer("mamba_num_heads", "mamba_n_heads"),
+        key_dim=fields.integer("ssm_state_size", "mamba_d_state"),
+        value_dim=fields.integer("mamba_head_dim", "mamba_d_head"),
+        conv=fields.integer("conv_kernel", "mamba_d_conv", default=4),
+    )
+
+
+def read_kimi_delta(fields: Fields) -> Recurrent:
+    """Kimi delta attention: as many key as value heads."""
+    heads, width = fields.integer("num_heads"), fields.integer("head_dim")
+    return Recurrent(
+        kind="kimi-delta",
+        key_heads=heads,
+        value_heads=heads,
+        key_dim=width,
+        value_dim=width,
+        conv=fields.integer("short_conv_kernel_size", default=4),
+    )

@@ -1,0 +1,39 @@
+"""The image encoder of a vision-language model, from its vision_config."""
+
+from __future__ import annotations
+
+from racktwin.models.architecture import Vision
+from racktwin.models.fields import Fields
+
+
+def read_vision(fields: Fields) -> Vision | None:
+    """The encoder that `fields` (a whole config) describes, or None for a text model."""
+    here = fields.section("vision_config")
+    if here is None or not here.has(*LAYERS):
+        return None
+    listed = here.items("merge_kernel_size")
+    compression = here.section("img_token_compression_config")
+    merge = here.integer("spatial_merge_size", "pooling_kernel_size", default=1)
+    if listed and isinstance(listed[0], int) and 0 < listed[0] < 100:
+        merge = listed[0]
+    elif compression is not None:
+        merge = compression.integer("spatial_merge_size", default=1)
+    hidden = here.integer("vt_hidden_size", "embed_dim", "hidden_size")
+    gated = here.text("model_type").startswith(("qwen2_5_vl", "gemma4"))
+    deep = here.items("deepstack_visual_indexes") or []
+    return Vision(
+        layers=here.integer(*LAYERS, high=1000),
+        hidden=hidden,
+        heads=here.integer("vt_num_attention_heads", "num_attention_heads", "num_heads"),
+        intermediate=here.integer("vt_intermediate_size", "intermediate_size", default=4 * hidden),
+        patch=here.integer("patch_size", "spatial_patch_size", default=14),
+        merge=merge,
+        gated=gated,
+        frames=here.integer("temporal_patch_size", default=1),
+        positions=here.integer("num_position_embeddings", "position_embedding_size", default=0),
+        mergers=1 + len(deep),
+        attention_width=here.integer("qkv_hidden_size", default=0, low=0),
+    )
+
+
+LAYERS = ("vt_num_hidden_layers", "depth", "num_hidden_layers", "layers")
