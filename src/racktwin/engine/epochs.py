@@ -1,0 +1,89 @@
+"""The engine epochs of the catalog, and which of them a reported version belongs to."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import msgspec
+
+from racktwin import catalog
+from racktwin.engine.epoch import Epoch
+from racktwin.finding import BadInput, Finding
+
+KIND = "epochs"
+EXTRA = ("title", "versions", "since")
+
+
+class Match(msgspec.Struct, frozen=True):
+    """The epoch a version belongs to; `how` says what it was read from, '' when exact."""
+
+    name: str
+    how: str = ""
+
+
+class _Release(msgspec.Struct, frozen=True):
+    name: str
+    engine: str
+    version: str
+    versions: tuple[str, ...]
+    since: str
+
+
+@cache
+def epoch(name: str) -> Epoch:
+    """The epoch called `name`: 'trtllm-1.3', an engine ('vllm': its newest), or a user's YAML."""
+    return catalog.load(KIND, name).build(Epoch, skip=EXTRA)
+
+
+def names(engine: str = "") -> list[str]:
+    """Names of the known epochs (of one engine), newest first; engine defaults left out."""
+    return [each.name for each in _releases() if engine in ("", each.engine)]
+
+
+@cache
+def _releases() -> tuple[_Release, ...]:
+    found = []
+    for name in catalog.names(KIND):
+        data = catalog.load(KIND, name).data
+        if data["name"] != name:
+            continue
+        release = _Release(
+            name, data["engine"], data["version"], tuple(data["versions"]), data["since"]
+        )
+        found.append(release)
+    return tuple(sorted(found, key=lambda each: (each.engine, each.since), reverse=True))
+
+
+def match(engine: str, version: str = "", date: str = "") -> Match:
+    """The epoch of an engine at a reported version, else at a date (YYYY-MM-DD), else the newest.
+
+    A version nobody calibrated takes the nearest one that is known.
+    """
+    releases = [each for each in _releases() if each.engine == engine]
+    if not releases:
+        known = sorted({each.engine for each in _releases()})
+        raise BadInput([Finding("framework", f"{engine!r} is none of {', '.join(known)}")])
+    version = version.strip().removeprefix("v")
+    said = [
+        (len(prefix), each.name)
+        for each in releases
+        for prefix in each.versions
+        if version == prefix or re.match(re.escape(prefix) + r"(?![0-9])", version)
+    ]
+    if said:
+        return Match(max(said)[1])
+    digits = _digits(version)
+    if digits:
+        order = sorted(releases, key=lambda each: _digits(each.version))
+        older = [each for each in order if _digits(each.version) <= digits] or order[:1]
+        return Match(older[-1].name, f"version {version} is not calibrated: nearest")
+    if date:
+        before = [each for each in releases if each.since <= date] or releases[-1:]
+        return Match(before[0].name, f"version {version or 'empty'}: the newest on {date}")
+    return Match(releases[0].name, f"version {version or 'empty'}, no date: the newest")
+
+
+def _digits(version: str) -> tuple[int, ...]:
+    found = re.match(r"(\d{1,6})\.(\d{1,6})(?:\.(\d{1,6}))?", version)
+    return tuple(int(part or 0) for part in found.groups()) if found else ()

@@ -1,0 +1,40 @@
+"""Settings of public benchmark launch scripts, for what a row of measurements does not say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from racktwin.evidence import data
+from racktwin.evidence.condition import matches
+
+
+class Launch(msgspec.Struct, frozen=True, kw_only=True):
+    """Inferred settings; `rules` names the ones that set them.
+
+    lengths: mean length over nominal length, 1. waves: requests per client. kv: cache format.
+    budget: tokens per step and rank, 0 for the engine's default. held, polled: steps.
+    drafts: MTP tokens, `acceptance` of each, 0..1.
+    """
+
+    lengths: float = 1.0
+    waves: int = 10
+    kv: str = "bf16"
+    budget: int = 0
+    held: float = 0.0
+    polled: float = 0.0
+    drafts: int = 0
+    acceptance: float = 0.0
+    rules: tuple[str, ...] = ()
+
+
+def launch(row: Mapping[str, str]) -> Launch:
+    """How the row was most likely launched: every rule of data/launch.yaml that holds, in order."""
+    settings: dict[str, object] = {}
+    used = []
+    for rule in data.load("launch")["rules"]:
+        if matches(rule["where"], row):
+            settings.update(rule["set"])
+            used.append(rule["name"])
+    return msgspec.convert({**settings, "rules": used}, Launch)

@@ -1,0 +1,37 @@
+"""Names of published measurements -> names of the catalog: data/names.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from racktwin import catalog
+from racktwin.evidence import data
+from racktwin.evidence.condition import matches
+from racktwin.finding import Finding, unknown
+
+
+def model(text: str) -> str | Finding:
+    """The catalog's model a row means, or what is wrong with its name."""
+    return _named("model", text, data.load("names")["models"], catalog.names("models"))
+
+
+def system(text: str) -> str | Finding:
+    """The catalog's cluster whose GPUs a row ran on, or what is wrong with its name."""
+    return _named("gpu_system", text, data.load("names")["systems"], catalog.names("clusters"))
+
+
+def _named(key: str, text: str, aliases: Mapping[str, str], known: list[str]) -> str | Finding:
+    if text in aliases:
+        return aliases[text]
+    if text.lower() in known:
+        return text.lower()
+    return unknown(key, text, [*aliases, *known]) if text else Finding(key, "is empty")
+
+
+def precision(row: Mapping[str, str]) -> tuple[str, str]:
+    """Format of the checkpoint's weights, and what of it was inferred ('' when it is written)."""
+    for rule in data.load("names")["precisions"]:
+        if matches(rule["where"], row):
+            guess = f"precision empty: {rule['is']}" if rule.get("inferred") else ""
+            return str(rule["is"]), guess
+    return "bf16", f"precision {row['precision']!r} unknown: bf16"

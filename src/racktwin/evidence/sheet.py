@@ -1,0 +1,154 @@
+"""A table of published serving measurements: CSV with the columns of `cells.COLUMNS`.
+
+The file is outside input: rows that cannot be used are refused one by one with the reason, the
+rest is read. Measured columns may be empty.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from racktwin.engine import epochs
+from racktwin.evidence import cells as grid
+from racktwin.evidence import naming, pooling
+from racktwin.evidence.cells import Cells
+from racktwin.evidence.launch import Launch, launch
+from racktwin.evidence.measurement import Client, Measurement
+from racktwin.evidence.suspicion import doubts
+from racktwin.finding import BadInput, Finding
+from racktwin.models import model
+from racktwin.models.architecture import Experts
+from racktwin.serving.traffic import Traffic
+
+MOST_ROWS = 200_000
+NEEDED = ("gpu_system", "framework", "model", "mode", "isl", "osl", "concurrency", "tp_size")
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """A row that does not say enough to be predicted, and everything it lacks."""
+
+    line: int
+    id: str
+    findings: tuple[Finding, ...]
+
+
+class Sheet(msgspec.Struct, frozen=True):
+    """What a table held."""
+
+    measurements: tuple[Measurement, ...]
+    refused: tuple[Refusal, ...]
+
+
+def read(path: str | Path) -> Sheet:
+    """Every measurement in a CSV file; BadInput when the file itself cannot be used."""
+    found, refused = [], []
+    for line, row in _rows(Path(path)):
+        try:
+            found.append(measurement(row, line, Path(path).name))
+        except BadInput as error:
+            refused.append(Refusal(line, (row.get("id") or "")[: grid.LONGEST], error.findings))
+    return Sheet(tuple(found), tuple(refused))
+
+
+def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file, restkey="", restval="")
+            missing = [name for name in NEEDED if name not in (reader.fieldnames or ())]
+            if missing:
+                findings = [Finding(name, "column is missing", 1) for name in missing]
+                raise BadInput(findings, str(path))
+            for count, row in enumerate(reader):
+                if count >= MOST_ROWS:
+                    raise BadInput([Finding("file", f"more than {MOST_ROWS:,} rows")], str(path))
+                yield reader.line_num, row
+    except OSError as error:
+        raise BadInput([Finding("file", f"cannot be read: {error.strerror}")], str(path)) from error
+    except UnicodeDecodeError as error:
+        raise BadInput([Finding("file", "is not UTF-8 text")], str(path)) from error
+    except csv.Error as error:
+        raise BadInput([Finding("file", f"is no CSV: {error}")], str(path)) from error
+
+
+def measurement(row: Mapping[str, str], line: int = 1, source: str = "row") -> Measurement:
+    """The measurement in one row; BadInput with everything that is missing or wrong."""
+    cells, findings = grid.read(row)
+    served, where = naming.model(cells.text["model"]), naming.system(cells.text["gpu_system"])
+    findings += [each for each in (served, where) if isinstance(each, Finding)]
+    try:
+        version = cells.text["framework_version"] or cells.text["image"].rpartition(":")[2]
+        engine = epochs.match(cells.text["framework"], version, cells.text["measured_on"])
+    except BadInput as error:
+        findings += error.findings
+    settings = launch(cells.text)
+    try:
+        if not findings:
+            pools = pooling.read(cells, settings, moe=_moe(str(served)))
+    except BadInput as error:
+        findings += error.findings
+    if findings:
+        located = [msgspec.structs.replace(each, line=line) for each in findings]
+        raise BadInput(located, source)
+    return _measurement(cells, settings, engine, pools, (str(served), str(where), line, source))
+
+
+def _moe(name: str) -> bool:
+    layers = model(name).architecture.kinds
+    return any(isinstance(layer.feedforward, Experts) for layer in layers)
+
+
+def _measurement(
+    cells: Cells,
+    settings: Launch,
+    engine: epochs.Match,
+    pools: pooling.Pools,
+    place: tuple[str, str, int, str],
+) -> Measurement:
+    text, numbers = cells.text, cells.numbers
+    served, where, line, source = place
+    precision, guess = naming.precision(text)
+    inferred = (*pools.inferred, engine.how, guess, *settings.rules)
+    return Measurement(
+        id=text["id"],
+        source=source,
+        line=line,
+        system=text["gpu_system"],
+        cluster=where,
+        model=served,
+        precision=precision,
+        kv=settings.kv,
+        engine=engine.name,
+        traffic=Traffic(
+            input=(numbers["isl"] or 1) * settings.lengths,
+            output=(numbers["osl"] or 1) * settings.lengths,
+        ),
+        concurrency=numbers["concurrency"] or 1,
+        client=Client(waves=settings.waves, held=settings.held, polled=settings.polled),
+        ttft=_seconds(numbers["ttft_mean_ms"]),
+        tpot=_seconds(numbers["tpot_mean_ms"]),
+        curve=_curve(text, pools),
+        inferred=tuple(each for each in inferred if each),
+        doubts=doubts(text),
+        serve=pools.pools.get("serve"),
+        prefill=pools.pools.get("prefill"),
+        decode=pools.pools.get("decode"),
+    )
+
+
+def _seconds(milliseconds: float | None) -> float | None:
+    return milliseconds / 1e3 if milliseconds else None
+
+
+def _curve(text: Mapping[str, str], pools: pooling.Pools) -> str:
+    """Rows that differ in load only share a curve."""
+    names = ("model", "gpu_system", "framework", "framework_version", "precision", "isl", "osl")
+    layouts = [
+        f"{role}:{pool.replicas}x"
+        + "/".join(str(each) for each in msgspec.structs.astuple(pool.layout))
+        for role, pool in pools.pools.items()
+    ]
+    return "|".join([*(text[name] for name in names), *layouts])

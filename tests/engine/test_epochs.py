@@ -1,0 +1,52 @@
+"""Engine epochs of the catalog."""
+
+from __future__ import annotations
+
+import pytest
+
+from racktwin import catalog
+from racktwin.engine import epochs
+from racktwin.finding import BadInput
+
+
+@pytest.mark.parametrize("name", catalog.names("epochs"))
+def test_every_epoch_is_complete_and_plausible(name: str) -> None:
+    found = epochs.epoch(name)
+    assert 0 <= found.gap < 1e-3
+    assert 0 <= found.step_overhead < 0.1
+    assert all(0.2 < each < 5 for each in (found.gemm, found.experts, found.communication))
+    assert found.name in (name, *epochs.names(found.engine))
+
+
+@pytest.mark.parametrize("engine", ["trtllm", "sglang", "vllm"])
+def test_an_engine_means_its_newest_epoch(engine: str) -> None:
+    assert epochs.epoch(engine).name == epochs.names(engine)[0]
+
+
+@pytest.mark.parametrize(
+    ("engine", "version", "date", "name", "exact"),
+    [
+        ("trtllm", "1.2.0rc6.post3", "", "trtllm-1.2", True),
+        ("trtllm", "v1.0.0rc3", "", "trtllm-1.0", True),
+        ("trtllm", "0.8.1.post2", "2026-02-03", "trtllm-1.2", True),
+        ("trtllm", "", "2025-10-29", "trtllm-1.1", False),
+        ("sglang", "0.5.1.post1", "", "sglang-0.5.1", True),
+        ("sglang", "nightly-dev-20260402", "2026-04-08", "sglang-0.5.9", False),
+        ("vllm", "0.13.2", "", "vllm-0.15", True),
+        ("vllm", "0.30", "", "vllm-0.19", False),
+        ("vllm", "0.1", "", "vllm-0.11", False),
+        ("vllm", "", "", "vllm-0.19", False),
+        ("vllm", "", "2020-01-01", "vllm-0.11", False),
+    ],
+)
+def test_versions_belong_to_epochs(
+    engine: str, version: str, date: str, name: str, exact: bool
+) -> None:
+    found = epochs.match(engine, version, date)
+    assert found.name == name
+    assert (found.how == "") is exact
+
+
+def test_unknown_engines_are_refused() -> None:
+    with pytest.raises(BadInput, match="sglang, trtllm, vllm"):
+        epochs.match("tgi")

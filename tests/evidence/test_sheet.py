@@ -1,0 +1,191 @@
+"""Reading tables of measurements: the published one row by row, and tables made to hurt."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from racktwin.evidence import cells, sheet
+from racktwin.evidence.measurement import Measurement
+from racktwin.evidence.sheet import Sheet
+from racktwin.finding import BadInput
+from racktwin.models.layout import Layout
+
+ROW = {
+    **dict.fromkeys(cells.COLUMNS, ""),
+    "id": "dsr1_b200_trtllm_fp4_agg_1024x1024_c64_cfg91",
+    "gpu_system": "b200_sxm",
+    "framework": "trtllm",
+    "framework_version": "1.2.0rc6.post2",
+    "model": "deepseek-ai/DeepSeek-R1",
+    "precision": "fp4",
+    "mode": "agg",
+    "isl": "1024",
+    "osl": "1024",
+    "concurrency": "64",
+    "tp_size": "4",
+    "moe_tp_size": "4",
+    "tpot_mean_ms": "16.5",
+}
+
+
+def one(**changes: str) -> Measurement:
+    return sheet.measurement({**ROW, **changes})
+
+
+@pytest.fixture(scope="module")
+def published(shared: Path) -> Sheet:
+    return sheet.read(shared / "truth" / "serving_measured.csv")
+
+
+def test_every_complete_row_has_a_deployment(published: Sheet, shared: Path) -> None:
+    with (shared / "truth" / "serving_measured.csv").open() as file:
+        complete = {row["id"] for row in csv.DictReader(file) if row["complete"] == "True"}
+    read = {each.id: each for each in published.measurements}
+    assert len(complete) == 1965
+    assert set(read) == complete
+    assert all(each.gpus > 0 and each.tpot for each in read.values())
+    refused = Counter(f.key for each in published.refused for f in each.findings)
+    assert len(published.refused) == 416
+    assert refused == {"prefill_num_workers": 412, "decode_num_workers": 412, "concurrency": 4}
+
+
+def test_gb300_rows_by_gpus(published: Sheet) -> None:
+    """By hand from the worker columns: 1 x 4 + 4 x 8 is 36 GPUs, and so on."""
+    rows = [each for each in published.measurements if each.system == "gb300"]
+    sizes = {8: 2, 12: 1, 20: 4, 22: 3, 26: 1, 28: 1, 34: 6, 36: 6, 56: 1, 72: 5}
+    assert Counter(each.gpus for each in rows) == sizes
+
+
+def test_precision_follows_the_checkpoint() -> None:
+    assert one().precision == "nvfp4"
+    assert one(precision="fp8", gemm_quant_mode="fp8").precision == "fp8_block"
+    assert one(model="openai/gpt-oss-120b", gemm_quant_mode="nvfp4").precision == "mxfp4"
+    assert one(model="meta-llama/Llama-3.1-70B", precision="fp8").precision == "fp8"
+    blank = one(model="meta-llama/Llama-3.1-70B", precision="")
+    assert blank.precision == "bf16"
+    assert "precision empty: bf16" in blank.inferred
+
+
+def test_lengths_and_cache_come_from_the_launch_scripts() -> None:
+    drawn = one()
+    assert drawn.traffic.input == pytest.approx(0.9 * 1024)
+    assert drawn.kv == "fp8"
+    fixed = one(id="qwen_trtllm_agg_1024x1024_c64_tp4_epnone_1")
+    assert fixed.traffic.input == 1024
+    assert any("range ratio" in note for note in drawn.inferred)
+
+
+def test_replicas_are_concurrency_over_batch_size_without_attention_dp() -> None:
+    many = one(
+        id="x_c448_tp8_epnone_1",
+        tp_size="8",
+        moe_tp_size="1",
+        moe_ep_size="8",
+        concurrency="448",
+        batch_size="56",
+    )
+    assert many.serve is not None
+    assert many.serve.replicas == 8
+    assert many.gpus == 64
+    ranks = one(
+        tp_size="1",
+        attention_dp_size="16",
+        moe_tp_size="4",
+        moe_ep_size="4",
+        concurrency="256",
+        batch_size="16",
+    )
+    assert ranks.gpus == 4
+
+
+def test_multi_token_prediction_is_inferred_and_doubted() -> None:
+    fast = one(framework_version="1.2.0rc6.post3")
+    assert fast.serve is not None
+    assert fast.serve.speculation.tokens == 3
+    assert not fast.trusted("tpot")
+    assert one().trusted("tpot")
+
+
+def test_a_sum_over_the_rack_is_split_and_doubted() -> None:
+    rack = one(
+        gpu_system="gb200", tp_size="36", attention_dp_size="1", moe_tp_size="36", moe_ep_size="1"
+    )
+    assert rack.gpus == 36
+    assert rack.decode is not None
+    assert rack.decode.layout == Layout(attention_data=32, expert=32)
+    assert not rack.trusted("tpot")
+
+
+def test_disaggregated_rows_need_their_replicas() -> None:
+    columns = {"tp_size": "1", "attention_dp_size": "4", "moe_tp_size": "1", "moe_ep_size": "4"}
+    pools = {f"{role}_{name}": text for role in cells.ROLES for name, text in columns.items()}
+    with pytest.raises(BadInput, match="decode_num_workers"):
+        one(mode="disagg", **pools)
+    both = {"prefill_num_workers": "6", "decode_num_workers": "1"}
+    assert one(mode="disagg", **pools, **both).gpus == 28
+
+
+def test_every_fault_of_a_row_is_found_at_once() -> None:
+    with pytest.raises(BadInput) as error:
+        one(
+            concurrency="nan",
+            isl="-3",
+            tp_size="1e9",
+            moe_tp_size="2.5",
+            model="deepseek-r9",
+            gpu_system="b2000",
+            framework="vlm",
+            mode="both",
+            osl="",
+        )
+    keys = {finding.key for finding in error.value.findings}
+    assert keys == {
+        "concurrency",
+        "isl",
+        "tp_size",
+        "moe_tp_size",
+        "model",
+        "gpu_system",
+        "framework",
+        "mode",
+        "osl",
+    }
+
+
+@pytest.mark.parametrize("text", ["", "a,b\n1,2\n", "\x00\x01", "id\n" + "x" * 200_000])
+def test_files_that_are_no_table_are_refused(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text(text)
+    with pytest.raises(BadInput):
+        sheet.read(path)
+
+
+def test_other_bytes_and_missing_files_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_bytes(b"id,model\n\xff\xfe\n" * 9)
+    with pytest.raises(BadInput):
+        sheet.read(path)
+    with pytest.raises(BadInput, match="cannot be read"):
+        sheet.read(tmp_path / "none.csv")
+
+
+def test_a_truncated_row_is_refused_and_the_rest_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    lines = [",".join(ROW), ",".join(ROW.values()), ",".join(ROW.values())[:60]]
+    path.write_text("\n".join(lines))
+    found = sheet.read(path)
+    assert [each.line for each in found.measurements] == [2]
+    assert [each.line for each in found.refused] == [3]
+
+
+def test_names_of_columns_do_not_depend_on_their_order(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, sorted(ROW, reverse=True))
+        writer.writeheader()
+        writer.writerow(ROW)
+    assert sheet.read(path).measurements[0].gpus == 4
