@@ -1,0 +1,46 @@
+"""Linear attention and state-space layers: a fixed state per sequence instead of a cache.
+
+Gated delta rule: S. Yang et al., arXiv:2412.06464; Mamba-2: T. Dao, A. Gu, arXiv:2405.21060.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from racktwin.kernels.roofline import Sizes, Work, work
+
+_STATE_BYTES = 4.0  # engines keep the state in fp32
+
+
+class Scan(NamedTuple):
+    """One GPU's share of a recurrent layer; conv: taps of the short convolution before it."""
+
+    kind: str
+    key_heads: int
+    value_heads: int
+    key_dim: int
+    value_dim: int
+    conv: int
+
+    @property
+    def state(self) -> float:
+        """Values of the recurrent state of one sequence."""
+        return float(self.value_heads * self.key_dim * self.value_dim)
+
+    @property
+    def mixed(self) -> float:
+        """Channels that pass through the convolution: queries, keys and values."""
+        return float(2 * self.key_heads * self.key_dim + self.value_heads * self.value_dim)
+
+
+def scan_work(batch: Sizes, tokens: Sizes, shape: Scan) -> Work:
+    """`tokens` tokens of `batch` sequences: the state is read and written once a sequence."""
+    new = np.asarray(tokens, float)
+    output = shape.value_heads * shape.value_dim
+    per_token = 2.0 * (3 * shape.mixed + output)  # bf16: convolution in and out, scan in and out
+    state = 2 * _STATE_BYTES * shape.state + 4.0 * shape.mixed * (shape.conv - 1)
+    # Decay, rank-one update and read-out: two multiply-adds a state value and token at the least.
+    flops = new * (4.0 * shape.state + 2.0 * shape.conv * shape.mixed)
+    return work(batch * flops, batch * (new * per_token + state * (new > 0)), "bf16")
