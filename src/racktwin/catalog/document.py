@@ -16,12 +16,16 @@ import yaml
 
 from racktwin.finding import BadInput, Finding
 
+DEEPEST = 24  # mappings in mappings
 LARGEST = 1 << 20  # bytes; a description of a machine or a deployment is a few kB
-FACT_KEYS = ("value", "kind", "source", "date", "note")
+FACT_KEYS = ("value", "unit", "kind", "source", "date", "note")
 
 
 class Node(msgspec.Struct, frozen=True):
-    """A value of a document: a scalar, a list of nodes or a dict of nodes."""
+    """A value of a document: a scalar, a list of nodes or a dict of nodes.
+
+    A name or file that could not be followed is kept as its BadInput until a record is built.
+    """
 
     value: Any
     file: str
@@ -90,8 +94,6 @@ def parse(text: str, file: str = "input") -> Node:
         root = loader.get_single_node()
     except yaml.YAMLError as error:
         raise BadInput([_syntax(error)], file) from error
-    except RecursionError as error:
-        raise BadInput([Finding("yaml", "is nested too deeply")], file) from error
     finally:
         loader.dispose()
     if root is None or not isinstance(root, yaml.MappingNode):
@@ -111,28 +113,39 @@ def _syntax(error: yaml.YAMLError) -> Finding:
 
 def _convert(node: yaml.Node, file: str, key: str, findings: list[Finding], seen: set[int]) -> Node:
     line = node.start_mark.line + 1
+    fault = None
     if id(node) in seen:
-        findings.append(Finding(key, "anchors and aliases are not supported; repeat it", line))
+        fault = "anchors and aliases are not supported; repeat the value"
+    elif key.count(".") + key.count("[") > DEEPEST:
+        fault = "is nested too deeply"
+    if fault:
+        findings.append(Finding(key[:60], fault, line))
         return Node(None, file, line)
     seen.add(id(node))
     if isinstance(node, yaml.ScalarNode):
         return Node(_scalar(node, key, findings), file, line)
     if isinstance(node, yaml.SequenceNode):
-        items = enumerate(node.value)
-        return Node(
-            [_convert(n, file, f"{key}[{i}]", findings, seen) for i, n in items], file, line
-        )
+        members = enumerate(node.value)
+        items = [_convert(n, file, f"{key}[{i}]", findings, seen) for i, n in members]
+        return Node(items, file, line)
+    return Node(_mapping(node, file, key, findings, seen), file, line)
+
+
+def _mapping(
+    node: yaml.Node, file: str, key: str, findings: list[Finding], seen: set[int]
+) -> dict[str, Node]:
     members: dict[str, Node] = {}
     for name, child in node.value:
         word = name.value if isinstance(name, yaml.ScalarNode) else ""
         path = f"{key}.{word}" if key else word
         if not word:
+            line = name.start_mark.line + 1
             findings.append(Finding(key or "yaml", "a key must be a word", line))
         elif word in members:
             findings.append(Finding(path, "stands twice", name.start_mark.line + 1))
         else:
             members[word] = _convert(child, file, path, findings, seen)
-    return Node(members, file, line)
+    return members
 
 
 def _scalar(node: yaml.ScalarNode, key: str, findings: list[Finding]) -> Any:

@@ -100,7 +100,7 @@ def load(kind: str, name: str | Path) -> Entry:
 
 def is_path(name: str | Path) -> bool:
     """Whether a name means a file rather than a thing of the catalog."""
-    return isinstance(name, Path) or name.endswith((".yaml", ".yml")) or "/" in name
+    return isinstance(name, Path) or name.endswith((".yaml", ".yml", ".json")) or "/" in name
 
 
 @functools.cache
@@ -159,7 +159,11 @@ def _refer(node: Node, trail: tuple[Path, ...]) -> Node:
     for key, child in node.value.items():
         kind = REFERENCES.get(key)
         if kind and isinstance(child.value, str):
-            found = _named(kind, child, key, trail)
+            try:
+                found = _named(kind, child, key, trail)
+            except BadInput as fault:  # kept in place, so that all findings come at once
+                members[key] = Node(fault, child.file, child.line)
+                continue
             name = Node(Path(child.value).stem.lower(), child.file, child.line)
             members[key] = Node({"name": name} | found.value, found.file, found.line)
         else:

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from racktwin import catalog
+from racktwin.catalog.bounds import Count
 from racktwin.finding import BadInput, Finding
 from racktwin.hardware.chip import Chip, Cpu
 from racktwin.hardware.cluster import Cluster
@@ -21,8 +22,8 @@ class ClusterFile(msgspec.Struct, frozen=True, kw_only=True):
 
     title: str
     rack: Rack
-    racks: int | None = None
-    nodes: int | None = None
+    racks: Count | None = None
+    nodes: Count | None = None
     fabric: Fabric
     site: Site
     price: Price | None = None

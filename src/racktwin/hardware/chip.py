@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from racktwin.catalog.bounds import Count
 from racktwin.units import Bandwidth, Bytes, Flops, JoulesPerByte, JoulesPerFlop, Watts
 
 
@@ -24,7 +25,7 @@ class Chip(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     family: Literal["blackwell-ultra", "blackwell", "hopper"]
     tables: str
-    sms: int
+    sms: Count
     l2: Bytes
     peak: dict[str, Flops]
     sparse_peak: dict[str, Flops]
@@ -49,7 +50,7 @@ class Cpu(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
     title: str
     family: Literal["grace", "x86"]
-    cores: int
+    cores: Count
     memory: Bytes
     memory_bandwidth: Bandwidth
     link: Bandwidth

@@ -6,6 +6,7 @@ import math
 
 import msgspec
 
+from racktwin.catalog.bounds import Ratio
 from racktwin.hardware.switch import Switch
 
 
@@ -13,7 +14,7 @@ class Fabric(msgspec.Struct, frozen=True, kw_only=True):
     """A fat tree; oversubscription: bandwidth down to hosts over bandwidth up, at the leaf."""
 
     switch: Switch
-    oversubscription: float = 1.0
+    oversubscription: Ratio = 1.0
 
     @property
     def down(self) -> int:

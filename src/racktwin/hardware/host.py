@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from racktwin.catalog.bounds import Count, Number
 from racktwin.hardware.chip import Chip, Cpu
 from racktwin.hardware.switch import Switch
 from racktwin.units import Bandwidth, Bytes, Watts
@@ -21,14 +22,14 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     chip: Chip
     cpu: Cpu
-    gpus: int
-    cpus: int
-    nics: int
+    gpus: Count
+    cpus: Count
+    nics: Count
     nic: Bandwidth
     nic_power: Watts
     other_power: Watts
     switch: Switch | None = None
-    switches: int = 0
+    switches: Number = 0
     vm_memory: Bytes | None = None
     disk: Bytes | None = None
 

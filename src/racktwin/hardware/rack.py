@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from racktwin.catalog.bounds import Count, Number
 from racktwin.hardware.host import Host
 from racktwin.hardware.switch import Switch
 from racktwin.units import Fraction, Watts
@@ -20,10 +21,10 @@ class Rack(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
     title: str
     host: Host
-    hosts: int
+    hosts: Count
     switch: Switch | None = None
-    switches: int = 0
-    shelves: int = 0
+    switches: Number = 0
+    shelves: Number = 0
     shelf_power: Watts = Watts(0.0)
     conversion: Fraction
     quoted_power: Watts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from racktwin.catalog.bounds import Ratio
 from racktwin.units import Tariff
 
 
@@ -11,5 +12,5 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
     """electricity: $/kWh; pue: facility power over IT power; weather: path of an EPW file."""
 
     electricity: Tariff
-    pue: float
+    pue: Ratio
     weather: str | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from racktwin.catalog.bounds import Count
 from racktwin.units import Bandwidth, Watts
 
 
@@ -15,7 +16,7 @@ class Switch(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str = ""
     title: str
-    ports: int
+    ports: Count
     rate: Bandwidth
     power: Watts
     optic_power: Watts = Watts(0.0)
