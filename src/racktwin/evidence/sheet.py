@@ -6,8 +6,7 @@ rest is read. Measured columns may be empty.
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -19,12 +18,12 @@ from racktwin.evidence.cells import Cells
 from racktwin.evidence.launch import Launch, launch
 from racktwin.evidence.measurement import Client, Measurement
 from racktwin.evidence.suspicion import doubts
+from racktwin.evidence.table import rows
 from racktwin.finding import BadInput, Finding
 from racktwin.models import model
 from racktwin.models.architecture import Experts
 from racktwin.serving.traffic import Traffic
 
-MOST_ROWS = 200_000
 NEEDED = ("gpu_system", "framework", "model", "mode", "isl", "osl", "concurrency", "tp_size")
 
 
@@ -46,32 +45,12 @@ class Sheet(msgspec.Struct, frozen=True):
 def read(path: str | Path) -> Sheet:
     """Every measurement in a CSV file; BadInput when the file itself cannot be used."""
     found, refused = [], []
-    for line, row in _rows(Path(path)):
+    for line, row in rows(Path(path), NEEDED):
         try:
             found.append(measurement(row, line, Path(path).name))
         except BadInput as error:
             refused.append(Refusal(line, (row.get("id") or "")[: grid.LONGEST], error.findings))
     return Sheet(tuple(found), tuple(refused))
-
-
-def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, restkey="", restval="")
-            missing = [name for name in NEEDED if name not in (reader.fieldnames or ())]
-            if missing:
-                findings = [Finding(name, "column is missing", 1) for name in missing]
-                raise BadInput(findings, str(path))
-            for count, row in enumerate(reader):
-                if count >= MOST_ROWS:
-                    raise BadInput([Finding("file", f"more than {MOST_ROWS:,} rows")], str(path))
-                yield reader.line_num, row
-    except OSError as error:
-        raise BadInput([Finding("file", f"cannot be read: {error.strerror}")], str(path)) from error
-    except UnicodeDecodeError as error:
-        raise BadInput([Finding("file", "is not UTF-8 text")], str(path)) from error
-    except csv.Error as error:
-        raise BadInput([Finding("file", f"is no CSV: {error}")], str(path)) from error
 
 
 def measurement(row: Mapping[str, str], line: int = 1, source: str = "row") -> Measurement:

@@ -9,11 +9,13 @@ class Traffic(msgspec.Struct, frozen=True, kw_only=True):
     """Requests of a kind: mean lengths in tokens, and the share of the input found in the cache.
 
     input, output: mean tokens per request; prefix_hit: 0..1 of the input tokens.
+    variation: squared coefficient of variation of the output lengths, 0 when all are equal.
     """
 
     input: float
     output: float
     prefix_hit: float = 0.0
+    variation: float = 0.0
 
     @property
     def new(self) -> float:
@@ -27,8 +29,8 @@ class Traffic(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def decode_context(self) -> float:
-        """Mean tokens in a sequence's cache over its decode steps."""
-        return self.input + self.output / 2
+        """Mean tokens in the cache of a decoding sequence: long answers are met more often."""
+        return self.input + self.output / 2 * (1 + self.variation)
 
     @property
     def steps(self) -> float:
