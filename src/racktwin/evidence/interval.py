@@ -1,0 +1,111 @@
+"""How far to trust a prediction of some kind: intervals from out-of-fold errors.
+
+data/intervals.yaml is written by tools/accuracy.py. A kind is a figure on a chip under an engine
+in a role. What was never measured takes the errors of predictions for a chip (or a model) that
+was left out of the fit.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Literal
+
+import msgspec
+
+from racktwin.estimate import Estimate
+from racktwin.evidence import data
+from racktwin.evidence.measurement import Figure
+
+Role = Literal["aggregated", "disaggregated"]
+ENOUGH = 10  # rows; below, a kind is judged together with wider ones
+
+
+class Kind(msgspec.Struct, frozen=True, kw_only=True):
+    """Errors of one kind of prediction; an empty name stands for all of them.
+
+    low, high: 10th and 90th percentile of measured over predicted value, 1. rows: of them.
+    """
+
+    figure: Figure
+    chip: str = ""
+    engine: str = ""
+    role: str = ""
+    unseen: str = ""
+    low: float
+    high: float
+    rows: int
+
+
+class Interval(msgspec.Struct, frozen=True):
+    """An 80 % interval as factors on a predicted value, 1, and what it rests on."""
+
+    low: float
+    high: float
+    text: str
+
+    def of(self, value: float, unit: str) -> Estimate:
+        """A predicted value (any unit) with this interval around it."""
+        return Estimate(value, value * self.low, value * self.high, unit, self.text)
+
+    @property
+    def width(self) -> float:
+        """Largest distance from the prediction, 1."""
+        return max(1 - self.low, self.high - 1)
+
+
+@cache
+def _kinds() -> tuple[Kind, ...]:
+    return tuple(msgspec.convert(each, Kind) for each in data.load("intervals")["kinds"])
+
+
+def interval(figure: Figure, *, chip: str, engine: str, role: Role, model: str = "") -> Interval:
+    """The 80 % interval of predictions of `figure` on `chip` under `engine` in `role`.
+
+    model: its catalog name; one that was never measured widens the interval.
+    """
+    found = _widest_needed(figure, chip, engine, role)
+    measured = set(data.load("intervals")["models"])
+    if not model or model in measured:
+        return _worded(found, chip)
+    left = _unseen(figure, "model")
+    return Interval(
+        min(found.low, left.low),
+        max(found.high, left.high),
+        f"{model} was never measured: errors of {left.rows} rows whose model was left out",
+    )
+
+
+def _widest_needed(figure: Figure, chip: str, engine: str, role: Role) -> Kind:
+    rows = {
+        (each.chip, each.engine, each.role): each
+        for each in _kinds()
+        if each.figure == figure and not each.unseen
+    }
+    exact = rows.get((chip, engine, role))
+    if exact and exact.rows >= ENOUGH:
+        return exact
+    if not any(key[0] == chip for key in rows):
+        return _unseen(figure, "chip")
+    wider = [
+        rows[key] for key in ((chip, "", role), ("", engine, role), ("", "", role)) if key in rows
+    ]
+    enough = next((each for each in wider if each.rows >= ENOUGH), wider[-1])
+    if exact is None:
+        return enough
+    return msgspec.structs.replace(
+        exact, low=min(exact.low, enough.low), high=max(exact.high, enough.high)
+    )
+
+
+def _unseen(figure: Figure, what: str) -> Kind:
+    return next(each for each in _kinds() if each.figure == figure and each.unseen == what)
+
+
+def _worded(kind: Kind, chip: str) -> Interval:
+    within = max(1 - kind.low, kind.high - 1)
+    if kind.unseen:
+        start = f"{chip} was never measured: errors of {kind.rows} rows whose chip was left out"
+    else:
+        names = [each for each in (kind.chip, kind.engine, kind.role) if each]
+        start = f"{kind.rows} measured {' '.join(names)} points"
+    return Interval(kind.low, kind.high, f"{start} (80 % of errors within {100 * within:.0f} %)")
