@@ -135,7 +135,8 @@ class Vision(msgspec.Struct, frozen=True, kw_only=True):
     """The image encoder in front of a vision-language model.
 
     merge: patches along one side that one language token stands for. frames: in one patch.
-    positions: learned position vectors. mergers: projections into the language model.
+    positions: learned position vectors. mergers: two-layer projections into the language model; 0
+    means patches are averaged and projected once.
     """
 
     layers: int

@@ -71,6 +71,8 @@ def _refuse_other_kinds(fields: Fields) -> None:
 
 def _architecture(whole: Fields, text: Fields, name: str, head_stored: bool | None) -> Architecture:
     layers = _layers(text)
+    if not layers:
+        text.fault("num_hidden_layers", "the config describes no layers")
     family = text.text("model_type")
     outside = whole.flag("tie_word_embeddings", default=family.startswith(TIED_FAMILIES))
     tied = text.flag("tie_word_embeddings", default=outside)
@@ -127,6 +129,10 @@ def _drafts(text: Fields, layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
     )
     if not layers or not count:
         return ()
+    ratios = text.values.get("compress_ratios")
+    if isinstance(ratios, list) and len(ratios) >= len(layers) + count:
+        mixers = read_mixers(text, len(layers) + count)[-count:]
+        return tuple(Layer(mixer, layers[-1].feedforward) for mixer in mixers)
     return layers[-1:] * count
 
 

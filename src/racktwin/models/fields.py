@@ -63,7 +63,7 @@ class Fields:
         return value
 
     def number(self, *names: str, default: float, low: float = 0.0, high: float = 1e9) -> float:
-        """A finite number within [low, high]."""
+        """A finite number (any unit) within [low, high]; `default` (any unit) when it is absent."""
         name, value = self._found(names)
         if value is None:
             return default
@@ -107,6 +107,15 @@ class Fields:
             self.fault(name, f"holds {len(value)} entries for {length} layers")
             return None
         return value
+
+    def whole_numbers(self, name: str) -> set[int]:
+        """The set of whole numbers in a list; empty when absent."""
+        values = self.items(name) or []
+        for value in values:
+            if isinstance(value, bool) or not isinstance(value, int):
+                self.fault(name, f"expected whole numbers, found {shown(value)}")
+                return set()
+        return set(values)
 
     def section(self, *names: str) -> Fields | None:
         """A nested object, or None when absent."""

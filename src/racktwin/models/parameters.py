@@ -108,7 +108,8 @@ def weight_parts(
     """
     options = (mtp, tuple(split) if split is not None else None, spare_experts)
     per_stage = stage_parts(architecture, precision, layout or Layout(), *options)
-    return dict(max(per_stage, key=_total))
+    fullest = max(per_stage, key=_total)
+    return dict(fullest)
 
 
 def _total(parts: dict[str, float]) -> float:

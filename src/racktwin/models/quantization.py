@@ -39,6 +39,7 @@ ALGORITHMS = {
     "W8A8_SQ_PER_CHANNEL": "int8",
     "INT8": "int8",
 }
+LONGEST = 300  # letters of a module name
 EXCLUDED = ("exclude_modules", "ignore", "modules_to_not_convert", "ignored_layers")
 WORDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"lm_head|^head$", ("head",)),
@@ -192,6 +193,8 @@ def _cache_format(section: Fields) -> str:
 
 def places(pattern: str) -> tuple[int, tuple[str, ...]]:
     """(layer or -1 for all, parts) that a module name or pattern of a quantization file means."""
+    if len(pattern) > LONGEST:
+        return -1, ()
     for words, parts in OUTSIDE:
         if re.search(words, pattern):
             return -1, parts

@@ -51,12 +51,9 @@ def layer_kinds(fields: Fields, layers: int) -> list[str]:
 
 
 def _kind(fields: Fields, name: Any) -> str:
-    if name in FULL:
-        return "full"
-    if name in SLIDING:
-        return "sliding"
-    if name in LINEAR:
-        return "linear"
+    for kind, names in (("full", FULL), ("sliding", SLIDING), ("linear", LINEAR)):
+        if isinstance(name, str) and name in names:
+            return kind
     fields.fault("layer_types", f"layer type {shown(name)} is not known")
     return "full"
 
@@ -180,17 +177,25 @@ def _with_shared_cache(fields: Fields, mixers: list[Mixer]) -> list[Mixer]:
 
 
 def _latent_mixers(fields: Fields, layers: int) -> list[Mixer]:
-    """Latent attention in all layers, or in the few that Kimi's linear layers leave."""
+    """Latent attention in all layers, or in the few that linear layers leave."""
     linear = fields.section("linear_attn_config")
-    recurrent: set[int] = set()
-    if linear is not None:
-        numbers = linear.items("kda_layers") or []
-        recurrent = {value - 1 for value in numbers if isinstance(value, int)}
+    recurrent: Mixer | None = None
+    where: set[int] = set()
+    if linear is not None:  # Kimi counts layers from 1
+        where = {number - 1 for number in linear.whole_numbers("kda_layers")}
+        recurrent = read_kimi_delta(linear)
+    elif fields.has("layer_types"):
+        kinds = layer_kinds(fields, layers)
+        where = {index for index, kind in enumerate(kinds) if kind == "linear"}
+        recurrent = read_recurrent(fields) if where else None
     shared = _shared_indexers(fields, layers)
     plain, sharing = (_latent(fields, reuse) for reuse in (False, True))
-    delta = read_kimi_delta(linear) if linear is not None else None
     return [
-        delta if delta is not None and index in recurrent else sharing if shared[index] else plain
+        recurrent
+        if recurrent is not None and index in where
+        else sharing
+        if shared[index]
+        else plain
         for index in range(layers)
     ]
 
@@ -218,7 +223,7 @@ def _latent(fields: Fields, shared_indexer: bool) -> LatentAttention:
         heads=fields.integer("num_attention_heads"),
         q_rank=fields.integer("q_lora_rank", default=0, low=0),
         kv_rank=fields.integer("kv_lora_rank"),
-        rope_dim=fields.integer("qk_rope_head_dim"),
+        rope_dim=fields.integer("qk_rope_head_dim", low=0),
         nope_dim=fields.integer("qk_nope_head_dim"),
         value_dim=fields.integer("v_head_dim"),
         indexer=index,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from racktwin.models.architecture import Dense, Experts, FeedForward
-from racktwin.models.fields import Fields, shown
+from racktwin.models.fields import Fields
 
 COUNT = ("n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts")
 UNGATED_FAMILIES = {"gpt2", "gpt_neox", "falcon", "opt", "bloom", "phi", "starcoder2", "nemotron"}
@@ -37,14 +37,14 @@ def _routed_layers(fields: Fields, layers: int) -> list[bool]:
     if isinstance(freq, list):
         flags = fields.items("moe_layer_freq", length=layers) or [0] * layers
         return [bool(value) for value in flags[:layers]]
-    chosen = fields.items("moe_layers")
+    chosen = fields.whole_numbers("moe_layers")
     if chosen:
         return [index in chosen for index in range(layers)]
     first = fields.integer("first_k_dense_replace", default=0, low=0, high=10**4)
     every = fields.integer(
         "interleave_moe_layer_step", "decoder_sparse_step", "moe_layer_freq", default=1
     )
-    dense = _layer_numbers(fields, "mlp_only_layers")
+    dense = fields.whole_numbers("mlp_only_layers")
     # DeepSeek counts from layer 0, Llama 4 and Qwen from layer 1: layer `every` - 1 is the first.
     phase = 0 if fields.has("first_k_dense_replace") else every - 1
     return [
@@ -56,15 +56,6 @@ def _has_experts(fields: Fields) -> bool:
     if fields.values.get("enable_moe_block") is False or not fields.has(*COUNT):
         return False
     return fields.integer(*COUNT, low=0) > 1
-
-
-def _layer_numbers(fields: Fields, name: str) -> set[int]:
-    values: list[Any] = fields.items(name) or []
-    for value in values:
-        if isinstance(value, bool) or not isinstance(value, int):
-            fields.fault(name, f"expected layer numbers, found {shown(value)}")
-            return set()
-    return set(values)
 
 
 def read_dense(fields: Fields, beside: Experts | None = None) -> Dense:

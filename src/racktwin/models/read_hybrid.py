@@ -27,6 +27,9 @@ def read_pattern(fields: Fields, prefix: str = "") -> tuple[Layer, ...]:
         if name not in found:
             found[name] = _pattern_layer(fields, name)
         layers.append(found[name])
+    stated = fields.integer("num_hidden_layers", default=len(layers))
+    if not prefix and stated != len(layers):
+        fields.fault("num_hidden_layers", f"{stated}, but the pattern lists {len(layers)} layers")
     return tuple(layers)
 
 

@@ -31,7 +31,7 @@ def read_vision(fields: Fields) -> Vision | None:
         gated=gated,
         frames=here.integer("temporal_patch_size", default=1),
         positions=here.integer("num_position_embeddings", "position_embedding_size", default=0),
-        mergers=1 + len(deep),
+        mergers=0 if here.has("pooling_kernel_size") else 1 + len(deep),
         attention_width=here.integer("qkv_hidden_size", default=0, low=0),
     )
 

@@ -232,6 +232,6 @@ def vision_weights(vision: Vision, out: int) -> Weight:
     block = 4 * hidden * width + 3 * width + hidden + feed + vision.intermediate + 5 * hidden
     patches = 3 * vision.frames * vision.patch**2 * hidden
     merged = hidden * vision.merge**2
-    merger = merged * merged + merged * out
-    elements = vision.layers * block + patches + vision.positions * hidden + vision.mergers * merger
+    bridge = vision.mergers * merged * (merged + out) if vision.mergers else hidden * out
+    elements = vision.layers * block + patches + vision.positions * hidden + bridge
     return Weight("vision", elements)
