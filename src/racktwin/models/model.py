@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -15,10 +16,12 @@ from racktwin.models.architecture import Architecture
 from racktwin.models.precision import Precision
 from racktwin.models.preset import preset
 
-# Words at the end of a published id that do not change the architecture.
+# Words of a published id that do not change the architecture.
 EXTRA = re.compile(
-    r"-(instruct|base|chat|it|hf|thinking|preview|bf16|mxfp4|\d{4}|v\d+(\.\d+)?|a\d+b|\d+e|17b-\d+e|\d+k)$"
+    r"meta|nvidia|instruct|base|chat|it|hf|thinking|preview|bf16|mxfp4|0528|0324|4k|8k"
+    r"|v0\.\d|v1|a\d+b|\d+e|17b"
 )
+LONGEST = 200  # letters of a name
 FORMAT = re.compile(r"-(nvfp4|fp8|int4|awq|gptq|fp4)(-[a-z0-9]+)?$")
 FORMAT_NAMES = {"awq": "int4", "gptq": "int4", "fp4": "nvfp4"}
 
@@ -42,7 +45,7 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
     def at(self, name: str) -> Precision:
         """The precision called `name`: as published for this model, else the usual recipe."""
         own = self.precision.name
-        if name in ("", "checkpoint", own) or (name == "fp8" and own == "fp8_block"):
+        if name in ("", "checkpoint", own, own.partition("_")[0]):  # fp8_block is a kind of fp8
             return self.precision
         if name in self.precisions:
             return self.precisions[name]
@@ -88,17 +91,15 @@ def _from_file(path: Path) -> Model:
 
 
 def _plain(name: str) -> str:
-    """`name` without organisation, capitals and the words that do not change the architecture."""
-    short = name.rpartition("/")[2].lower().removeprefix("meta-").removeprefix("nvidia-")
-    while (shorter := EXTRA.sub("", short)) != short:
-        short = shorter
-    return short
+    """`name` in one spelling, without the words that do not change the architecture."""
+    words = name.lower().replace("_", "-").split("-")
+    return "".join(word for word in words if not EXTRA.fullmatch(word)).replace(".", "")
 
 
 @lru_cache(maxsize=512)
 def _named(name: str) -> Model:
     known = catalog.names("models")
-    short = name.rpartition("/")[2].lower()
+    short = name.rpartition("/")[2].lower()[:LONGEST]
     found = _match(short, known)
     wanted = ""
     if found is None and (ending := FORMAT.search(short)):
@@ -112,15 +113,14 @@ def _named(name: str) -> Model:
 
 def _match(short: str, known: list[str]) -> str | None:
     """The one shipped model that `short` means."""
-    for name in (short, short.removeprefix("meta-").removeprefix("nvidia-")):
-        if name in known:
-            return name
+    if short in known:
+        return short
     alike = [name for name in known if _plain(name) == _plain(short)]
     return alike[0] if len(alike) == 1 else None
 
 
 def _unknown(name: str, known: list[str]) -> Finding:
-    close = nearest(name.rpartition("/")[2], known)
+    close = nearest(name.rpartition("/")[2][:LONGEST], known)
     hint = f"did you mean {close!r}?" if close else "`racktwin show models` lists them"
     return Finding("model", f"{name[:80]!r} is not known; {hint} (or give a path to a config.json)")
 
@@ -130,12 +130,14 @@ def _shipped(name: str) -> Model:
     entry = catalog.load("models", name)
     data = entry.data
     reading = config_reader.read(data["config"], None, name)
+    architecture, main = reading.architecture, reading.precision
+    if "context" in data:
+        architecture = msgspec.structs.replace(architecture, context=data["context"])
     fact = entry.fact("config")
-    main = reading.precision
     return Model(
         name=name,
         title=data["title"],
-        architecture=reading.architecture,
+        architecture=architecture,
         precision=main,
         source=fact.source,
         kind=fact.kind,
@@ -146,9 +148,11 @@ def _shipped(name: str) -> Model:
     )
 
 
-def _published(name: str, main: Precision, parts: dict[str, str]) -> Precision:
+def _published(name: str, main: Precision, parts: dict[str, Any]) -> Precision:
     """The precision of a published quantized checkpoint; parts it does not name stay bf16."""
-    return msgspec.structs.replace(Precision(name=name, state=main.state), **parts)
+    layers = tuple((int(index), part, dtype) for index, part, dtype in parts.get("layers", ()))
+    found = Precision(name=name, state=main.state)
+    return msgspec.structs.replace(found, **{**parts, "layers": layers})
 
 
 def names() -> list[str]:

@@ -281,7 +281,7 @@ def _settled(base: Precision, table: Table, architecture: Architecture) -> Preci
             for index, layer in enumerate(architecture.layers)
             if part in holds[layer]
         }
-        if part in LINEAR and not each:
+        if not each and (part in LINEAR or not architecture.mtp):
             continue
         main[part] = Counter(each.values()).most_common(1)[0][0] if each else whole
         odd += [(index, part, dtype) for index, dtype in each.items() if dtype != main[part]]
