@@ -10,10 +10,13 @@ from racktwin.models import Model
 from racktwin.models.layout import Layout
 from racktwin.models.precision import Precision
 
+ROUTERS = ("least_outstanding", "round_robin", "cache_aware")
+
 
 class Speculation(msgspec.Struct, frozen=True):
     """Multi-token prediction: `tokens` drafts a step, each accepted with probability `acceptance`
-    given that the one before was."""
+    given that the one before was.
+    """
 
     tokens: int = 0
     acceptance: float = 0.0
@@ -29,6 +32,7 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True):
 
     max_batch: decoding sequences per attention-data rank.
     max_batch_tokens: token budget of one step per attention-data rank.
+    spare_experts: redundant expert slots of every MoE layer.
     """
 
     layout: Layout
@@ -36,6 +40,7 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True):
     max_batch: int = 256
     max_batch_tokens: int = 8192
     speculation: Speculation = Speculation()
+    spare_experts: int = 0
 
     @property
     def gpus(self) -> int:

@@ -1,1 +1,6 @@
-"""Files that deploy an answer: engine launch files and configs."""
+"""Files that deploy an answer: engine launch files, written in one step."""
+
+from racktwin.export.folder import write_folder
+from racktwin.export.launch import launch_files
+
+__all__ = ["launch_files", "write_folder"]
