@@ -116,6 +116,11 @@ class Quantity(float):
         number = f"{rounded / self.units[unit]:.{digits}g}"
         return self.join(f"{float(number):.0f}" if "e+" in number else number, unit)
 
+    @classmethod
+    def si(cls) -> str:
+        """The unit of the bare float: 'B/s' for a bandwidth, '1' for a fraction."""
+        return next((unit for unit in cls.shown if cls.units[unit] == 1.0), "1")
+
     def __str__(self) -> str:
         return self.text()
 
@@ -154,9 +159,15 @@ class Bandwidth(Quantity):
     zero = False
     example = "800 Gb/s"
 
-    def bits(self, digits: int = 4) -> str:
-        """In Gb/s and its kin, as network ports are sold."""
-        return self.text(digits, ("b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s", "Pb/s"))
+
+class Bitrate(Bandwidth):
+    """A data rate in bytes per second that prints in bits, as network ports are sold."""
+
+    shown = ("b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s", "Pb/s")
+
+    @classmethod
+    def si(cls) -> str:
+        return Bandwidth.si()
 
 
 class Seconds(Quantity):

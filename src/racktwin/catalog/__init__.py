@@ -3,5 +3,18 @@
 from racktwin.catalog.document import Node, parse, read
 from racktwin.catalog.entry import Entry, Fact, is_path, load, names
 from racktwin.catalog.shape import build
+from racktwin.catalog.source import Source, sources
 
-__all__ = ["Entry", "Fact", "Node", "build", "is_path", "load", "names", "parse", "read"]
+__all__ = [
+    "Entry",
+    "Fact",
+    "Node",
+    "Source",
+    "build",
+    "is_path",
+    "load",
+    "names",
+    "parse",
+    "read",
+    "sources",
+]

@@ -10,6 +10,7 @@ import msgspec
 
 from racktwin.catalog.document import FACT_KEYS, Node, leaves, read
 from racktwin.catalog.shape import build
+from racktwin.catalog.source import sources
 from racktwin.finding import BadInput, Finding, unknown
 
 HERE = Path(__file__).parent
@@ -24,7 +25,7 @@ Kind = Literal["datasheet", "measured", "derived", "assumed", "given"]
 
 
 class Fact(msgspec.Struct, frozen=True):
-    """A value and where it is from.
+    """A value, as written, and where it is from; date is the fact's own or its source's.
 
     kind: 'datasheet' (maker, operator or a summary of them), 'measured', 'derived' (arithmetic on
     other facts), 'assumed' (nobody published it; the note says why this value), 'given' (by the
@@ -37,8 +38,6 @@ class Fact(msgspec.Struct, frozen=True):
     source: str
     date: str
     note: str
-    file: str
-    line: int
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -62,22 +61,30 @@ class Entry(msgspec.Struct, frozen=True):
         return next(each for each in self.facts() if each.key == key)
 
     def facts(self) -> list[Fact]:
-        """Every value of the entry with its origin."""
-        return [_fact(key, node) for key, node in leaves(self.node)]
+        """Every value with its origin: facts of the catalog, and all a user's file says."""
+        return [
+            _fact(key, node)
+            for key, node in leaves(self.node)
+            if node.is_fact or not _is_shipped(node)
+        ]
+
+
+def _is_shipped(node: Node) -> bool:
+    return node.file.startswith(str(HERE))
 
 
 def _fact(key: str, node: Node) -> Fact:
     plain = {k: n.plain() for k, n in node.value.items()} if node.is_fact else {}
-    own = not node.file.startswith(str(HERE))
+    shipped = _is_shipped(node)
+    source = plain.get("source", "" if shipped else Path(node.file).name)
+    page = sources().get(source)
     return Fact(
         key=key,
-        value=plain.get("value", node.value if not node.is_fact else None),
-        kind=plain.get("kind", "given" if own else "assumed"),
-        source=plain.get("source", Path(node.file).name if own else ""),
-        date=str(plain.get("date", "")),
+        value=plain.get("value") if node.is_fact else node.value,
+        kind=plain.get("kind", "assumed" if shipped else "given"),
+        source=source,
+        date=str(plain.get("date") or (page.date if page else "")),
         note=plain.get("note", ""),
-        file=node.file,
-        line=node.line,
     )
 
 

@@ -27,7 +27,8 @@ def build(node: Node, shape: type[T], skip: tuple[str, ...] = ()) -> T:
     reader = Reader(node.file)
     value = reader.record(node, shape, "", skip)
     if reader.findings:
-        raise BadInput(reader.findings, node.file)
+        findings = sorted(reader.findings, key=lambda each: each.line or 0)
+        raise BadInput(findings, node.file)
     return typing.cast(T, value)
 
 

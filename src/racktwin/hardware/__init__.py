@@ -4,8 +4,10 @@ from racktwin.hardware.assembly import chip, cluster, cpu, rack
 from racktwin.hardware.chip import Chip, Cpu
 from racktwin.hardware.cluster import Cluster
 from racktwin.hardware.fabric import Fabric
+from racktwin.hardware.figures import Figure, figures
 from racktwin.hardware.host import Host
 from racktwin.hardware.placement import Place
+from racktwin.hardware.power import Part, cluster_parts, rack_parts
 from racktwin.hardware.rack import Rack
 from racktwin.hardware.site import Site
 from racktwin.hardware.switch import Switch
@@ -15,13 +17,18 @@ __all__ = [
     "Cluster",
     "Cpu",
     "Fabric",
+    "Figure",
     "Host",
+    "Part",
     "Place",
     "Rack",
     "Site",
     "Switch",
     "chip",
     "cluster",
+    "cluster_parts",
     "cpu",
+    "figures",
     "rack",
+    "rack_parts",
 ]

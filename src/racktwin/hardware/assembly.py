@@ -65,6 +65,7 @@ def cluster(name: str | Path, racks: int | None = None, nodes: int | None = None
         price=price,
         price_note=note,
         list_price=file.list_price,
+        source=str(name) if catalog.is_path(name) else "",
     )
     own_racks, own_nodes = _size(entry, file)
     built = built.with_(own_racks, own_nodes)

@@ -19,6 +19,7 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
     """`hosts` hosts in racks of one kind; the last rack may be part full.
 
     price, list_price: $/GPU/h; price_note says where the price is from.
+    source: path of the user's file it was read from; '' for one of the catalog.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
     price: Price
     price_note: str
     list_price: Price | None = None
+    source: str = ""
 
     @property
     def chip(self) -> Chip:
@@ -82,9 +84,14 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
         return self.rack.power()
 
     @property
+    def ends(self) -> int:
+        """Host ports on the fabric."""
+        return self.hosts * self.rack.host.nics
+
+    @property
     def fabric_power(self) -> float:
         """W of the fabric's switches and host-side optics (estimate)."""
-        return self.fabric.power(self.hosts * self.rack.host.nics)
+        return self.fabric.power(self.ends)
 
     @property
     def power(self) -> float:
@@ -99,10 +106,19 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
         return self.power * self.site.pue
 
     @property
+    def electricity_cost(self) -> float:
+        """Electricity with everything at its limit, $ per hour."""
+        return self.facility_power / 1000 * self.site.electricity
+
+    @property
+    def rent(self) -> float:
+        """Rent of all GPUs, $ per hour."""
+        return self.gpus * self.price
+
+    @property
     def fast_memory(self) -> float:
-        """Bytes of HBM (as listed usable) and of CPU memory."""
-        host = self.rack.host
-        return self.hosts * (host.gpus * host.chip.memory_usable + host.cpus * host.cpu.memory)
+        """HBM (as listed usable) and CPU memory, bytes."""
+        return self.hosts * self.rack.host.fast_memory
 
     def place(self, ranks: int, stride: int = 1) -> Place:
         """How a group of `ranks` GPUs, every `stride`-th one, sits."""

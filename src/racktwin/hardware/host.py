@@ -7,7 +7,7 @@ import msgspec
 from racktwin.catalog.bounds import Count, Number
 from racktwin.hardware.chip import Chip, Cpu
 from racktwin.hardware.switch import Switch
-from racktwin.units import Bandwidth, Bytes, Watts
+from racktwin.units import Bitrate, Bytes, Watts
 
 
 class Host(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,7 +25,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     gpus: Count
     cpus: Count
     nics: Count
-    nic: Bandwidth
+    nic: Bitrate
     nic_power: Watts
     other_power: Watts
     switch: Switch | None = None
@@ -44,3 +44,8 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     def nic_per_gpu(self) -> float:
         """B/s each way between one GPU and the cluster fabric."""
         return self.nics * self.nic / self.gpus
+
+    @property
+    def fast_memory(self) -> float:
+        """HBM (as listed usable) and CPU memory, bytes."""
+        return self.gpus * self.chip.memory_usable + self.cpus * self.cpu.memory

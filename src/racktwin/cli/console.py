@@ -1,0 +1,52 @@
+"""Where the verbs print: a screen of at most 100 columns, plain when it is piped."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+WIDTH = 100
+
+
+def console() -> Console:
+    """Standard output; no colour unless it is a terminal."""
+    width = WIDTH
+    if sys.stdout.isatty():
+        width = min(WIDTH, shutil.get_terminal_size().columns)
+    return Console(width=width, highlight=False, markup=False, emoji=False)
+
+
+def print_screen(parts: Iterable[RenderableType]) -> None:
+    """Print the parts of a screen; without colour and trailing blanks when piped."""
+    out = console()
+    if out.is_terminal:
+        for part in parts:
+            out.print(part)
+        return
+    with out.capture() as captured:
+        for part in parts:
+            out.print(part)
+    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
+def table(*columns: str, title: str = "", right: tuple[str, ...] = ()) -> Table:
+    """An empty table without rules; the columns in `right` are aligned to the right."""
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for index, name in enumerate(columns):
+        head = Text(title, style="bold not dim") if title and index == 0 else Text(name)
+        align = "right" if name in right else "left"
+        made.add_column(head, justify=align, overflow="fold")  # type: ignore[arg-type]
+    return made
+
+
+def print_json(answer: dict[str, Any]) -> None:
+    """Print an answer as JSON, quantities as SI numbers."""
+    text = msgspec.json.encode(answer, enc_hook=float)
+    print(msgspec.json.format(text, indent=2).decode())
