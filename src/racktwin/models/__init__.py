@@ -11,8 +11,9 @@ from racktwin.models.architecture import (
     Recurrent,
     Vision,
 )
+from racktwin.models.card import card
 from racktwin.models.kv import kv_bytes_per_token, sequence_bytes, state_bytes
-from racktwin.models.layout import Layout
+from racktwin.models.layout import Layout, check, legal_tensor_sizes
 from racktwin.models.model import Model, model, names
 from racktwin.models.parameters import (
     Parameters,
@@ -38,8 +39,11 @@ __all__ = [
     "Precision",
     "Recurrent",
     "Vision",
+    "card",
+    "check",
     "checkpoint_bytes",
     "kv_bytes_per_token",
+    "legal_tensor_sizes",
     "model",
     "names",
     "parameters",
