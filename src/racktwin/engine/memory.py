@@ -51,7 +51,9 @@ class MemoryFit(msgspec.Struct, frozen=True, kw_only=True):
     kv_room: what is left for the cache; negative when that much is missing.
     kv_bytes_per_token: as the engine counts its size; kv_tokens, kv_blocks: whole blocks in the
     room, per attention-data rank. state_bytes_per_sequence: recurrent state, bytes.
-    margin: tokens a window keeps beyond itself. stage: index of the pipeline stage.
+    state_room: bytes of the room set aside for states; 0 where they share it.
+    margin: tokens a window keeps beyond itself. pooled: `kv_tokens` bind whatever windows save.
+    stage: index of the pipeline stage.
     """
 
     stage: int
@@ -68,8 +70,10 @@ class MemoryFit(msgspec.Struct, frozen=True, kw_only=True):
     kv_blocks: int
     block: int
     state_bytes_per_sequence: float
+    state_room: float
     cache: Cache
     margin: int
+    pooled: bool
 
     @property
     def loads(self) -> bool:
@@ -78,13 +82,21 @@ class MemoryFit(msgspec.Struct, frozen=True, kw_only=True):
 
     def sequences(self, context: float) -> float:
         """Sequences of `context` tokens that fit into the room at once, per attention-data rank."""
-        size = self.cache.sequence(context, self.margin)
+        if self.pooled:
+            states = (
+                self.state_room / self.state_bytes_per_sequence if self.state_room else math.inf
+            )
+            return min(self.kv_tokens / context, states)
+        size = self.cache.sequence(math.ceil(context / self.block) * self.block, self.margin)
         return max(0.0, self.kv_room) / size if size else math.inf
 
     @property
     def longest(self) -> float:
-        """Tokens of the longest single sequence; inf when length costs nothing."""
-        return self.cache.longest(max(0.0, self.kv_room), self.margin)
+        """Tokens of the longest single sequence, whole blocks; inf when length costs nothing."""
+        if self.pooled:
+            return float(self.kv_tokens)
+        tokens = self.cache.longest(max(0.0, self.kv_room), self.margin)
+        return tokens if math.isinf(tokens) else tokens // self.block * self.block
 
 
 @lru_cache(maxsize=16384)
@@ -169,8 +181,10 @@ def memory(
         kv_blocks=size.blocks,
         block=rule.block,
         state_bytes_per_sequence=stages[index].cache.state,
+        state_room=max(0.0, room) - size.room if size.room >= 0 else 0.0,
         cache=stages[index].cache,
         margin=max_batch_tokens - 1 if rule.windows == "full" else 0,
+        pooled=rule.windows == "share",
     )
 
 
@@ -186,11 +200,12 @@ class Need(msgspec.Struct, frozen=True):
 class Size(msgspec.Struct, frozen=True):
     """The cache as an engine logs it.
 
-    charged: bytes per token; blocks: whole ones; tightness: tokens before rounding, negative
-    where memory is missing.
+    charged: bytes per token; room: bytes for tokens, states taken off; blocks: whole ones.
+    tightness: tokens before rounding, negative where memory is missing.
     """
 
     charged: float
+    room: float
     blocks: int
     tightness: float
 
@@ -205,8 +220,8 @@ def _size(rule: Convention, cache: Cache, room: float, context: int, shared: boo
     if shared and cache.state and rule.state_share:
         room *= 1 - rule.state_share
     if not charged:
-        return Size(0.0, 0, room)
-    return Size(charged, max(0, math.floor(room / (charged * rule.block))), room / charged)
+        return Size(0.0, room, 0, room)
+    return Size(charged, room, max(0, math.floor(room / (charged * rule.block))), room / charged)
 
 
 def kv_room(basis: str, fraction: float, offered: float, need: Need) -> float:

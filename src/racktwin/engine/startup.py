@@ -1,0 +1,63 @@
+"""What an engine prints about its cache when it starts, from the same numbers."""
+
+from __future__ import annotations
+
+from racktwin.engine.convention import Convention
+from racktwin.engine.memory import MemoryFit
+
+GIB = 1 << 30
+
+
+def lines(fit: MemoryFit, rule: Convention, max_len: int) -> tuple[str, ...]:
+    """The lines to look for in the engine's log; max_len: tokens of the longest request."""
+    if not fit.loads:
+        return ()
+    match rule.name:
+        case "sglang":
+            return _sglang(fit)
+        case "trtllm":
+            return _trtllm(fit, max_len)
+    return _vllm(fit, max_len)
+
+
+def _vllm(fit: MemoryFit, max_len: int) -> tuple[str, ...]:
+    served = fit.sequences(max_len)
+    found = (
+        f"Available KV cache memory: {fit.kv_room / GIB:.2f} GiB",
+        f"GPU KV cache size: {fit.kv_tokens:,} tokens",
+        f"Maximum concurrency for {max_len:,} tokens per request: {served:.2f}x",
+    )
+    if fit.cache.windows or fit.cache.recurrent:
+        later = f"GPU KV cache size: {int(served * max_len):,} tokens (newest releases)"
+        return (*found, later)
+    return found
+
+
+def _sglang(fit: MemoryFit) -> tuple[str, ...]:
+    """SGLang prints GiB as 'GB'."""
+    tokens = fit.kv_tokens
+    if fit.cache.windows:
+        smaller = int(tokens * (fit.kv_bytes_per_token - fit.cache.growth) / _windowed(fit))
+        return (f"full_layer_tokens={tokens}, swa_layer_tokens={smaller}",)
+    keys = tokens * fit.cache.key / GIB
+    values = tokens * fit.cache.charged / GIB - keys
+    if not keys:
+        return (f"KV Cache is allocated. #tokens: {tokens}, KV size: {values:.2f} GB",)
+    return (
+        f"KV Cache is allocated. #tokens: {tokens}, K size: {keys:.2f} GB, V size: {values:.2f} GB",
+    )
+
+
+def _windowed(fit: MemoryFit) -> float:
+    return sum(size for _, size in fit.cache.windows)
+
+
+def _trtllm(fit: MemoryFit, max_len: int) -> tuple[str, ...]:
+    size = fit.kv_tokens * fit.kv_bytes_per_token / GIB
+    longest = int(min(max_len, fit.longest))
+    return (
+        f"Max KV cache blocks per sequence: {-(-longest // fit.block)} [window size={longest}], "
+        f"tokens per block={fit.block}, primary blocks={fit.kv_blocks}",
+        f"[MemUsageChange] Allocated {size:.2f} GiB for max tokens in paged KV cache "
+        f"({fit.kv_tokens}).",
+    )
