@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from racktwin import __version__
 from racktwin.finding import BadInput, Finding, unknown
 
+__all__ = ["main"]
+
 VERBS = {
     "plan": "which layout serves a model best on a cluster, what it yields and costs",
     "predict": "what one deployment file yields at a load",

@@ -24,7 +24,6 @@ def cluster_card(cluster: Cluster) -> tuple[dict[str, Any], list[RenderableType]
     rack, whole = hardware.rack_parts(cluster.rack), hardware.cluster_parts(cluster)
     fabric = cluster.fabric
     answer: dict[str, Any] = {
-        "title": cluster.title,
         "figures": [_figure(each) for each in figures],
         "rack_power": [_part(part) for part in rack],
         "cluster_power": [_part(part) for part in whole],
@@ -48,7 +47,6 @@ def rack_card(rack: Rack) -> tuple[dict[str, Any], list[RenderableType]]:
     """The same for one rack."""
     figures, parts = hardware.figures(rack), hardware.rack_parts(rack)
     answer: dict[str, Any] = {
-        "title": rack.title,
         "figures": [_figure(each) for each in figures],
         "rack_power": [_part(part) for part in parts],
         "quoted_power": rack.quoted_power,

@@ -13,8 +13,8 @@ from racktwin import catalog
 from racktwin.catalog import Entry, Fact
 
 PARTS = ("rack", "host", "chip", "cpu", "switch", "fabric", "site")
-COLUMNS = {"value": 14, "kind": 11, "source": 20, "date": 10}  # characters
-KEY = 32
+COLUMNS = {"value": 18, "kind": 11, "date": 12, "source": 24}  # characters
+KEY = 30
 
 
 def sources_card(entry: Entry) -> tuple[dict[str, Any], list[RenderableType]]:
@@ -25,7 +25,7 @@ def sources_card(entry: Entry) -> tuple[dict[str, Any], list[RenderableType]]:
         parts.setdefault(_part(fact), []).append(fact)
     screen: list[RenderableType] = []
     for part in sorted(parts, key=lambda path: (path.count("."), path)):
-        screen += [*_rows(_title(entry, part), part, parts[part]), ""]
+        screen += facts_card(_title(entry, part), parts[part], part)
     known = catalog.sources()
     used = {fact.source: known[fact.source] for fact in facts if fact.source in known}
     answer = {"facts": msgspec.to_builtins(facts), "sources": msgspec.to_builtins(used)}
@@ -57,18 +57,25 @@ def _title(entry: Entry, part: str) -> str:
     return f"{part}: {data['name']}" if part and "name" in data else part or entry.name
 
 
-def _rows(title: str, part: str, facts: list[Fact]) -> list[RenderableType]:
-    """The facts of a part, one line each and one for its note."""
-    head = f"{title:{KEY}}" + "".join(f"{name:{width}}" for name, width in COLUMNS.items())
-    rows: list[RenderableType] = [Text.assemble((head[:KEY], "bold"), (head[KEY:], "dim"))]
+def facts_card(title: str, facts: list[Fact], part: str = "") -> list[RenderableType]:
+    """The facts of a part, one line each and one below it for its note."""
+    head = "".join(f"{name:{width}}" for name, width in COLUMNS.items())
+    rows: list[RenderableType] = [Text.assemble((f"{title:{KEY}}", "bold"), (head, "dim"))]
     for fact in facts:
-        key = fact.key.removeprefix(f"{part}.")
-        cells = (str(fact.value), fact.kind, fact.source, fact.date)
+        long = len(fact.source) > COLUMNS["source"]
+        cells = (_value(fact.value), fact.kind, fact.date, "" if long else fact.source)
         line = "".join(f"{c:{w}}" for c, w in zip(cells, COLUMNS.values(), strict=True))
-        rows.append(Text(f"{key:{KEY}}{line}", no_wrap=True, overflow="ellipsis"))
-        if fact.note:
-            rows.append(Padding(Text(fact.note, style="dim"), (0, 0, 0, KEY)))
-    return rows
+        rows.append(Text(f"{fact.key.removeprefix(f'{part}.'):{KEY}}{line}".rstrip()))
+        for below in (fact.source if long else "", fact.note):
+            if below:
+                rows.append(Padding(Text(below, style="dim"), (0, 0, 0, KEY)))
+    return [*rows, ""]
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer() and value >= 1000:
+        value = int(value)
+    return "" if value is None else f"{value:,}" if type(value) is int else str(value)
 
 
 def _pages(used: dict[str, catalog.Source]) -> list[RenderableType]:
