@@ -51,4 +51,6 @@ def total(costs: Iterable[Cost]) -> Cost:
 
 def of(part: str, priced: Priced, factor: float = 1.0) -> Cost:
     """A priced operator as one part; `factor` is a calibration on its time, not on its energy."""
-    return Cost({part: priced.seconds * factor}, priced.joules, {part: frozenset([priced.evidence])})
+    return Cost(
+        {part: priced.seconds * factor}, priced.joules, {part: frozenset([priced.evidence])}
+    )

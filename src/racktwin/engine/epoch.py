@@ -1,7 +1,7 @@
 """An engine epoch: one serving engine at one version, as named calibrations.
 
 A software release moves results more than a chip generation, so every fitted constant is keyed on
-it. Values live in catalog/epochs/*.yaml with their source; tools/calibrate.py writes the fitted ones.
+it. Values live in catalog/epochs/*.yaml with their source; tools/calibrate.py fits them.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +22,7 @@ from racktwin.kernels import Kernels, Priced
 from racktwin.models.architecture import Architecture
 from racktwin.models.layout import Layout
 from racktwin.models.operators import (
+    ACTIVATION,
     AllReduce,
     Attend,
     AttendLatent,
@@ -36,6 +38,7 @@ from racktwin.models.operators import (
 )
 from racktwin.models.precision import Precision
 from racktwin.network import collective, experts
+from racktwin.network.transfer import point_to_point
 
 
 class Step:
@@ -48,10 +51,11 @@ class Step:
         precision: Precision,
         cluster: Cluster,
         epoch: Epoch,
+        kernels: Kernels | None = None,
     ) -> None:
         self.architecture, self.layout, self.precision = architecture, layout, precision
         self.cluster, self.epoch = cluster, epoch
-        self.kernels = Kernels(cluster.chip, epoch.engine)
+        self.kernels = kernels or Kernels(cluster.chip, epoch.engine)
         self.operators = step_operators(architecture, layout, precision)
 
     @cached_property
@@ -71,7 +75,23 @@ class Step:
             for operator, times in operators.items()
             if _driven_by_tokens(operator)
         ]
+        if self.layout.pipeline > 1:
+            costs.append(self._between_stages(count))
         return cost.total([_nothing(count), *costs])
+
+    def _between_stages(self, tokens: Array) -> Cost:
+        """Activations handed from pipeline stage to stage, once through all of them."""
+        size = tokens * self.architecture.hidden * ACTIVATION / self.layout.tensor
+        place = self.cluster.place(2, self.layout.stage)
+        sent = point_to_point(size, place, self.cluster)
+        times = self.layout.pipeline - 1
+        return cost.of("communication", sent, self.epoch.communication).scaled(times)
+
+    @property
+    def imbalance(self) -> float:
+        """Layers of the fullest pipeline stage over the mean, 1 or more."""
+        layers, pipeline = len(self.architecture.layers), self.layout.pipeline
+        return pipeline * -(-layers // pipeline) / layers
 
     def _on_tokens(self, operator: Operator, tokens: Array) -> Cost:
         match operator:
@@ -282,7 +302,7 @@ def _driven_by_tokens(operator: Operator) -> bool:
     return isinstance(operator, Stream | AllReduce | Gather | Exchange | Grouped)
 
 
-def _scan(operator: Recur) -> dict[str, int | str]:
+def _scan(operator: Recur) -> dict[str, Any]:
     return {name: getattr(operator, name) for name in operator.__struct_fields__}
 
 

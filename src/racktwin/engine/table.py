@@ -10,18 +10,18 @@ from collections.abc import Mapping
 
 import msgspec
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from racktwin.engine.cost import Array, Cost
 from racktwin.engine.step import Step
 from racktwin.estimate import Evidence
 
-TOKENS = 2.0 ** np.arange(0, 18.01, 0.5)
-SEQUENCES = 2.0 ** np.arange(0, 12.01, 0.5)
-CACHED = 2.0 ** np.arange(4, 21)
-PROMPTS = 2.0 ** np.arange(0, 9, 2)
-NEW = 2.0 ** np.arange(0, 18)
-BEHIND = np.concatenate([[0.0], 2.0 ** np.arange(9, 21, 2)])
+TOKENS: Array = np.exp2(np.arange(-6, 18.01, 0.5))
+SEQUENCES: Array = np.exp2(np.arange(0, 12.01, 0.5))
+CACHED: Array = np.exp2(np.arange(4.0, 21))
+PROMPTS: Array = np.exp2(np.arange(0.0, 9, 2))
+NEW: Array = np.exp2(np.arange(0.0, 18))
+BEHIND: Array = np.concatenate([np.zeros(1), np.exp2(np.arange(9.0, 21, 2))])
 
 
 class Grid(msgspec.Struct, frozen=True):
@@ -30,7 +30,7 @@ class Grid(msgspec.Struct, frozen=True):
     Outside the axes the value goes on along the last segment (time grows with the work).
     """
 
-    axes: tuple[NDArray[np.float64], ...]
+    axes: tuple[Array, ...]
     values: Array
 
     def __call__(self, *points: ArrayLike) -> Array:
@@ -80,6 +80,7 @@ class StepTable:
     def __init__(self, step: Step, drafts: int = 0) -> None:
         self.step, self.queries = step, 1 + drafts
         self.pipeline = step.layout.pipeline
+        self.ranks = step.layout.attention_data
         self.tokens = _part((TOKENS,), step.tokens(TOKENS))
         decode = step.decode(SEQUENCES[:, None], CACHED[None, :], self.queries)
         self.decode = _part((SEQUENCES, CACHED), decode)
@@ -121,20 +122,22 @@ class StepTable:
         """Seconds of a step with `batch` decoding and `prompts` x `new` prefilled tokens.
 
         behind: cached tokens before each prompt; mean: tokens per rank over the whole stage when
-        the ranks differ.
+        the ranks differ. A mean batch below one leaves ranks idle: the busy ones hold one each.
         """
         batch, context = np.asarray(batch, float), np.asarray(context, float)
         prompts, new = np.asarray(prompts, float), np.asarray(new, float)
-        tokens = batch * self.queries + prompts * new
-        seconds = self.host + self.on_tokens(tokens, mean)
-        seconds = seconds + np.where(batch > 0, self.decode.seconds(batch, context), 0.0)
+        fullest = np.where(batch > 0, np.maximum(batch, 1.0), 0.0)
+        if mean is None:
+            mean = np.maximum(batch * self.queries + prompts * new, 1 / self.ranks)
+        seconds = self.host + self.on_tokens(fullest * self.queries + prompts * new, mean)
+        seconds = seconds + np.where(batch > 0, self.decode.seconds(fullest, context), 0.0)
         if self.draft is not None:
-            seconds = seconds + np.where(batch > 0, self.draft.seconds(batch, context), 0.0)
+            seconds = seconds + np.where(batch > 0, self.draft.seconds(fullest, context), 0.0)
         if np.any(prompts * new > 0):
             attended = self.prefill.seconds(np.maximum(prompts, 1.0), new, behind)
             attended = attended * np.minimum(prompts, 1.0)
             seconds = seconds + np.where(prompts * new > 0, attended, 0.0)
-        return seconds
+        return seconds * self.step.imbalance
 
     def joules(
         self,
@@ -145,7 +148,7 @@ class StepTable:
         behind: ArrayLike,
         seconds: ArrayLike,
     ) -> Array:
-        """Energy of one GPU over a step that takes `seconds`: idle floor plus work, at most TDP, J."""
+        """Energy of one GPU over a step of `seconds`: idle floor plus work, at most TDP, J."""
         chip = self.step.cluster.chip
         batch, prompts, new = (np.asarray(each, float) for each in (batch, prompts, new))
         work = self.tokens.joules(batch * self.queries + prompts * new)

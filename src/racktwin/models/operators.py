@@ -131,7 +131,7 @@ Operator = Gemm | Stream | AllReduce | Gather | Exchange | Grouped | Attend | At
 
 
 def split(count: int, ranks: int) -> int:
-    """Heads (or channels) each of `ranks` GPUs holds; replicated when there are fewer than ranks."""
+    """Heads (or channels) on each of `ranks` GPUs; replicated when there are fewer than ranks."""
     return max(1, count // ranks)
 
 
@@ -142,9 +142,7 @@ def _attention(mixer: Attention, hidden: int, tensor: int, precision: Precision)
     dtype = precision.attention
     return [
         Gemm("attention projections", queries + keys, hidden, dtype),
-        Attend(
-            heads, kv_heads, mixer.head_dim, mixer.value_width, mixer.window, precision.kv
-        ),
+        Attend(heads, kv_heads, mixer.head_dim, mixer.value_width, mixer.window, precision.kv),
         Gemm("attention projections", hidden, heads * mixer.value_width, precision.output),
         Stream(2 * ACTIVATION * (queries + keys)),
     ]
@@ -163,10 +161,10 @@ def _latent(
         if mixer.q_rank
         else [Gemm(part, query + mixer.kv_rank + mixer.rope_dim, hidden, dtype)]
     )
-    if index:
+    if index and not index.shared:
         projections += [
-            Gemm(part, index.heads * index.head_dim, mixer.q_rank or hidden, dtype),
-            Gemm(part, index.head_dim + index.heads, hidden, dtype),
+            Gemm(part, index.heads * index.head_dim, mixer.q_rank or hidden, precision.indexer),
+            Gemm(part, index.head_dim + index.heads, hidden, precision.indexer),
         ]
     return [
         *projections,
@@ -194,13 +192,11 @@ def _recurrent(mixer: Recurrent, hidden: int, tensor: int, precision: Precision)
     keys, values = split(mixer.key_heads, tensor), split(mixer.value_heads, tensor)
     inner = values * mixer.value_dim
     wide = 2 * keys * mixer.key_dim + 2 * inner + (2 if mixer.kind == "gated-delta" else 1) * values
-    dtype = precision.attention
+    dtype = precision.recurrent
     return [
         Gemm("attention projections", wide, hidden, dtype),
-        Recur(
-            mixer.kind, hidden, keys, values, mixer.key_dim, mixer.value_dim, mixer.conv
-        ),
-        Gemm("attention projections", hidden, inner, precision.output),
+        Recur(mixer.kind, hidden, keys, values, mixer.key_dim, mixer.value_dim, mixer.conv),
+        Gemm("attention projections", hidden, inner, dtype),
         Stream(2 * ACTIVATION * (wide + inner)),
     ]
 
@@ -228,9 +224,7 @@ def _experts(ffn: Experts, hidden: int, layout: Layout, precision: Precision) ->
         payload = PAYLOAD.get(precision.experts, float(ACTIVATION))
         share = 1 / layout.tensor
         operators.append(
-            Exchange(
-                width, ffn.top_k, ffn.experts, layout.expert, payload, ACTIVATION, share
-            )
+            Exchange(width, ffn.top_k, ffn.experts, layout.expert, payload, ACTIVATION, share)
         )
     elif layout.attention_data > 1:
         operators.append(Gather(width * ACTIVATION, layout.stage))
@@ -281,7 +275,7 @@ def layer_operators(
 def step_operators(
     architecture: Architecture, layout: Layout, precision: Precision
 ) -> Counter[Operator]:
-    """All operators of one forward pass through the layers and the head, with how often they run."""
+    """Operators of one forward pass through layers and head, with how often each runs."""
     total: Counter[Operator] = Counter()
     for layer, count in architecture.kinds.items():
         for operator in layer_operators(layer, architecture.hidden, layout, precision):
@@ -293,7 +287,7 @@ def step_operators(
 def draft_operators(
     architecture: Architecture, layout: Layout, precision: Precision
 ) -> Counter[Operator]:
-    """Operators of one multi-token-prediction draft (its layers, its fusing projection, the head)."""
+    """Operators of one multi-token-prediction draft: its layer, its fusing projection, the head."""
     total: Counter[Operator] = Counter()
     for layer in architecture.mtp[:1]:
         for operator in layer_operators(layer, architecture.hidden, layout, precision):

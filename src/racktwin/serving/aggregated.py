@@ -20,7 +20,7 @@ class Point(msgspec.Struct, frozen=True):
     """Operating points, one per entry of `batch` (arrays; s, requests/s, counts per rank).
 
     step: mean time of a decode step with the prefill work that falls into it.
-    stalls: share of steps that carry prefill work (1 = prefill-bound).
+    stalls: share of steps that would carry prefill work; above 1 the rank cannot keep up.
     concurrency: requests in decode and prefill, by Little's law.
     """
 
@@ -71,13 +71,14 @@ def point(
     steps = traffic.steps / gain
     arrivals = decoding / steps
     part = chunk(share, arrivals, traffic.new, budget, table.queries)
-    stalls = np.minimum(arrivals * part.count / part.prompts, 1.0)
-    hit = stalls if epoch.balanced else 1 - (1 - stalls) ** ranks
+    stalls = arrivals * part.count / part.prompts
+    share_of_steps = np.minimum(stalls, 1.0)
+    hit = share_of_steps if epoch.balanced else 1 - (1 - share_of_steps) ** ranks
     behind = traffic.cached + (traffic.new - part.tokens) / 2
     context = traffic.decode_context
     plain = table.decode_step(share, context)
     riders = share if epoch.mixed else 0.0 * share
-    together = stalls / np.maximum(hit, 1e-12)
+    together = share_of_steps / np.maximum(hit, 1e-12)
     mean = riders * table.queries + part.prompts * part.tokens * together
     loaded = table.mixed_step(riders, context, part.prompts, part.tokens, behind, mean)
     extra = (loaded - plain if epoch.mixed else loaded) / pipeline

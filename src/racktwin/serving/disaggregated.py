@@ -15,7 +15,8 @@ from racktwin.serving.traffic import Traffic
 
 class Prefill(msgspec.Struct, frozen=True):
     """A prefill replica. service: s from start to first token of a full step of prompts;
-    capacity: requests/s of the replica when never idle; prompts: per step and rank."""
+    capacity: requests/s of the replica when never idle; prompts: per step and rank.
+    """
 
     prompts: Array
     service: Array
@@ -60,7 +61,7 @@ def decode(table: StepTable, traffic: Traffic, batch: ArrayLike, gain: float = 1
 def first_token(
     prefill: Prefill, epoch: Epoch, utilisation: ArrayLike, replicas: ArrayLike
 ) -> Array:
-    """Mean time to first token, s: the wait for a prefill replica, its service, the engine's own."""
+    """Mean time to first token, s: wait for a prefill replica, its service, the engine's own."""
     load = np.minimum(np.asarray(utilisation, dtype=float), 0.999)
     queued = wait(prefill.service, load, replicas)
     return np.asarray(queued + prefill.service + epoch.first_token)

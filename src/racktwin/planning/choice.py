@@ -1,0 +1,179 @@
+"""One ranked answer: a deployment, what it yields, how sure that is, and what stops it there."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from racktwin.engine.deployment import Deployment, Pool
+from racktwin.engine.memory import MemoryFit
+from racktwin.engine.table import StepTable
+from racktwin.estimate import Estimate, Evidence
+from racktwin.evidence.interval import Interval, Role, interval
+from racktwin.models.layout import Layout
+from racktwin.planning.ask import Ask
+from racktwin.planning.objective import it_watts
+from racktwin.planning.packing import copies
+from racktwin.planning.pools import Priced
+from racktwin.planning.search import BATCHES, Candidates
+
+# Energy per operator is scaled from vendors' limits; five published rows lie within this band.
+WATTS = Interval(0.8, 1.2, "power per phase is assumed within 20 %")
+
+
+class Choice(msgspec.Struct, frozen=True, kw_only=True):
+    """A deployment with its figures, each with an 80 % interval.
+
+    output_rate, total_rate: tokens/s/GPU; per_user: tokens/s of one request; cost: $ per million
+    output tokens; concurrency: requests in one copy; watts: IT per GPU, W; cluster_rate: output
+    tokens/s of all busy copies. parts: s of a decode step; memory by role.
+    """
+
+    deployment: Deployment
+    ttft: Estimate
+    tpot: Estimate
+    output_rate: Estimate
+    total_rate: Estimate
+    per_user: Estimate
+    cost: Estimate
+    watts: Estimate
+    requests: float
+    concurrency: float
+    busy_copies: int
+    cluster_rate: float
+    rack_power: float
+    prefill_busy: float
+    limit: str
+    parts: dict[str, float]
+    memory: dict[str, MemoryFit]
+    evidence: dict[str, tuple[Evidence, ...]]
+
+
+def choose(priced: Priced, candidates: Candidates, index: int) -> Choice:
+    """The full record of candidate number `index`."""
+    ask, one = priced.ask, candidates.take(np.array([index]))
+    layouts = priced.loading
+    pools = _pools(ask, one, layouts)
+    sizes: dict[int, int] = {}
+    for pool in pools.values():
+        sizes[pool.layout.gpus] = sizes.get(pool.layout.gpus, 0) + pool.replicas
+    whole = copies(sizes, ask.cluster, ask.gpus)
+    deployment = Deployment(
+        model=ask.model,
+        cluster=ask.cluster,
+        engine=ask.epoch,
+        precision=ask.precision,
+        copies=max(1, whole),
+        serve=pools.get("serve"),
+        prefill=pools.get("prefill"),
+        decode=pools.get("decode"),
+    )
+    table = priced.tables[layouts[int(one.decode[0])]]
+    batch = float(one.batch[0])
+    fits = {
+        role: priced.fit(pool.layout, pool.max_batch_tokens, pool.max_batch)
+        for role, pool in pools.items()
+    }
+    return _record(priced, one, deployment, table, fits, batch)
+
+
+def _pools(ask: Ask, one: Candidates, layouts: list[Layout]) -> dict[str, Pool]:
+    batch = int(one.batch[0])
+    decode = layouts[int(one.decode[0])]
+    if one.prefill[0] < 0:
+        budget = int(one.budget[0])
+        pool = Pool(
+            layout=decode, max_batch=batch, max_batch_tokens=budget, speculation=ask.speculation
+        )
+        return {"serve": pool}
+    budget = int(one.prefill_budget[0])
+    steps = batch * (1 + ask.speculation.tokens)
+    return {
+        "prefill": Pool(
+            layout=layouts[int(one.prefill[0])],
+            replicas=int(one.prefills[0]),
+            max_batch=max(1, int(budget // ask.traffic.new)),
+            max_batch_tokens=budget,
+        ),
+        "decode": Pool(
+            layout=decode,
+            replicas=int(one.decodes[0]),
+            max_batch=batch,
+            max_batch_tokens=max(256, steps),
+            speculation=ask.speculation,
+        ),
+    }
+
+
+def _record(
+    priced: Priced,
+    one: Candidates,
+    deployment: Deployment,
+    table: StepTable,
+    fits: dict[str, MemoryFit],
+    batch: float,
+) -> Choice:
+    ask, traffic = priced.ask, priced.ask.traffic
+    ttft, tpot, rate = float(one.ttft[0]), float(one.tpot[0]), float(one.rate[0])
+    ttft_error, tpot_error, rate_error = _errors(ask, deployment)
+    gpus = deployment.gpus
+    output = rate * traffic.output / gpus
+    total = rate * (traffic.input + traffic.output) / gpus
+    dollars = ask.price / 3600 / output * 1e6 if output else float("inf")
+    watts = float(it_watts(one, ask.cluster)[0])
+    busy = max(0, deployment.copies - ask.spare)
+    parts = table.breakdown(batch / table.pipeline, traffic.decode_context)
+    evidence = {part: tuple(sorted(known)) for part, known in table.evidence.items()}
+    return Choice(
+        deployment=deployment,
+        ttft=ttft_error.of(ttft, "s"),
+        tpot=tpot_error.of(tpot, "s"),
+        output_rate=rate_error.of(output, "output tokens/s/GPU"),
+        total_rate=rate_error.of(total, "total tokens/s/GPU"),
+        per_user=_inverse(tpot_error).of(1 / tpot, "tokens/s/user"),
+        cost=_inverse(rate_error).of(dollars, "$/Mtok output"),
+        watts=WATTS.of(watts, "W/GPU"),
+        requests=rate,
+        concurrency=rate * (ttft + traffic.steps * tpot),
+        busy_copies=busy,
+        cluster_rate=output * gpus * busy,
+        rack_power=watts * ask.cluster.gpus_per_rack,
+        prefill_busy=float(one.busy[0]),
+        limit=_limit(priced, one, batch),
+        parts=parts,
+        memory=fits,
+        evidence=evidence,
+    )
+
+
+def _errors(ask: Ask, deployment: Deployment) -> tuple[Interval, Interval, Interval]:
+    """Intervals of TTFT, TPOT and rate of predictions of this kind."""
+    role: Role = "aggregated" if deployment.serve else "disaggregated"
+    chip, engine, name = ask.cluster.chip.name, ask.epoch.engine, ask.model.name
+    return (
+        interval("ttft", chip=chip, engine=engine, role=role, model=name),
+        interval("tpot", chip=chip, engine=engine, role=role, model=name),
+        interval("output_rate", chip=chip, engine=engine, role=role, model=name),
+    )
+
+
+def _inverse(error: Interval) -> Interval:
+    """The interval of one over the figure."""
+    return Interval(1 / error.high, 1 / error.low, error.text)
+
+
+def _limit(priced: Priced, one: Candidates, batch: float) -> str:
+    """Why the decode batch is not larger."""
+    larger = BATCHES[batch < BATCHES]
+    role = "serve" if one.prefill[0] < 0 else "decode"
+    layout = priced.loading[int(one.decode[0])]
+    ask = priced.ask
+    fit = priced.fit(layout, float(one.budget[0]) if role == "serve" else 2048.0)
+    room = fit.sequences(ask.traffic.input + ask.traffic.output)
+    if not len(larger):
+        return f"the largest batch tried ({batch:,.0f} per rank)"
+    if room < larger[0]:
+        return f"KV memory at {room:,.0f} sequences per rank"
+    if ask.tpot is not None:
+        return f"TPOT limit: the next batch ({larger[0]:,} per rank) is over {ask.tpot * 1e3:g} ms"
+    return f"no gain from the next batch ({larger[0]:,} per rank)"

@@ -1,0 +1,70 @@
+"""What 'best' means: each objective is a function of candidates, higher is better."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+import numpy as np
+
+from racktwin.engine.cost import Array
+from racktwin.finding import BadInput, unknown
+from racktwin.hardware import Cluster
+from racktwin.planning.search import Candidates
+from racktwin.serving.traffic import Traffic
+
+
+class Terms(msgspec.Struct, frozen=True):
+    """What objectives need besides the candidates. price: $/GPU/h."""
+
+    traffic: Traffic
+    cluster: Cluster
+    price: float
+
+
+def output_per_gpu(candidates: Candidates, terms: Terms) -> Array:
+    """Output tokens/s/GPU."""
+    return candidates.rate * terms.traffic.output / candidates.gpus
+
+
+def total_per_gpu(candidates: Candidates, terms: Terms) -> Array:
+    """Input and output tokens/s/GPU."""
+    return candidates.rate * (terms.traffic.input + terms.traffic.output) / candidates.gpus
+
+
+def cost_per_token(candidates: Candidates, terms: Terms) -> Array:
+    """$ per output token."""
+    return terms.price / 3600 / output_per_gpu(candidates, terms)
+
+
+def it_watts(candidates: Candidates, cluster: Cluster) -> Array:
+    """W of IT per GPU: the GPU at its mean power, and its share of the rest of the rack at its
+    limit (CPUs, NICs, switches, conversion).
+    """
+    rest = cluster.rack_power / cluster.gpus_per_rack - cluster.chip.tdp
+    return candidates.watts + rest
+
+
+def tokens_per_watt(candidates: Candidates, terms: Terms) -> Array:
+    """Output tokens/s per W of IT."""
+    return output_per_gpu(candidates, terms) / it_watts(candidates, terms.cluster)
+
+
+Objective = Callable[[Candidates, Terms], Array]
+OBJECTIVES: dict[str, tuple[Objective, str]] = {
+    "throughput": (output_per_gpu, "output tokens/s/GPU"),
+    "total": (total_per_gpu, "input + output tokens/s/GPU"),
+    "cost": (lambda each, terms: -cost_per_token(each, terms), "$ per million output tokens"),
+    "tokens_per_mw": (tokens_per_watt, "output tokens/s per MW of IT"),
+    "latency": (lambda each, terms: -each.tpot, "TPOT, then TTFT"),
+}
+
+
+def score(name: str, candidates: Candidates, terms: Terms) -> Array:
+    """The score of every candidate under the objective called `name`."""
+    if name not in OBJECTIVES:
+        raise BadInput([unknown("--objective", name, OBJECTIVES)])
+    scored = OBJECTIVES[name][0](candidates, terms)
+    if name == "latency":
+        scored = scored - 1e-6 * candidates.ttft
+    return np.asarray(scored)

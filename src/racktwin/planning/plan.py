@@ -1,0 +1,162 @@
+"""The main job: rank every deployment of a model on a cluster that meets the limits."""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from racktwin.finding import BadInput, Finding
+from racktwin.planning.ask import Ask, checked
+from racktwin.planning.choice import Choice, choose
+from racktwin.planning.objective import Terms, output_per_gpu, score
+from racktwin.planning.pareto import front
+from racktwin.planning.pools import PREFILL_BUDGETS, SERVE_BUDGETS, Priced
+from racktwin.planning.search import (
+    Candidates,
+    aggregated_candidates,
+    disaggregated_candidates,
+    join,
+)
+
+
+class FrontPoint(msgspec.Struct, frozen=True):
+    """A point of the Pareto front. per_gpu: output tokens/s/GPU; per_user: tokens/s/user."""
+
+    per_gpu: float
+    per_user: float
+    mode: str
+    gpus: int
+    ttft: float
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """The ranked answer. choices: best first, all within the limits; `closest` when none is.
+
+    candidates: deployments priced; layouts: layouts tried; seconds: CPU time of the search, s.
+    """
+
+    ask: Ask
+    choices: tuple[Choice, ...]
+    closest: Choice | None
+    front: tuple[FrontPoint, ...]
+    candidates: int
+    meeting: int
+    layouts: int
+    seconds: float
+
+    @property
+    def best(self) -> Choice:
+        """The first choice, or the one that comes closest."""
+        first = self.choices[0] if self.choices else self.closest
+        assert first is not None
+        return first
+
+
+def candidates_of(priced: Priced) -> Candidates:
+    """Every candidate of the question, within its limits or not."""
+    ask = priced.ask
+    gain = ask.speculation.tokens_per_step
+    parts = []
+    if ask.mode != "disaggregated":
+        ranks = priced.ranks(SERVE_BUDGETS)
+        parts.append(aggregated_candidates(ranks, ask.epoch, ask.traffic, gain))
+    if ask.mode != "aggregated":
+        prefills, decodes = priced.ranks(PREFILL_BUDGETS), priced.ranks(SERVE_BUDGETS[:1])
+        parts.append(
+            disaggregated_candidates(prefills, decodes, ask.epoch, ask.traffic, gain, ask.gpus)
+        )
+    return join(parts)
+
+
+def plan(ask: Ask) -> Plan:
+    """Search all deployments and rank those within the limits by the objective."""
+    started = time.process_time()
+    priced = Priced(checked(ask))
+    if not priced.loading:
+        raise BadInput([_does_not_load(priced)], "plan")
+    every = candidates_of(priced)
+    if not len(every):
+        raise BadInput([_no_room(priced)], "plan")
+    terms = Terms(ask.traffic, ask.cluster, ask.price)
+    excess = _excess(every, ask)
+    good = excess <= 1
+    scored = np.where(good, score(ask.objective, every, terms), -np.inf)
+    ranked = _distinct(every, np.argsort(-scored, kind="stable"), int(good.sum()), ask.top)
+    best = tuple(choose(priced, every, int(index)) for index in ranked)
+    closest = None if best else choose(priced, every, int(np.argmin(excess)))
+    return Plan(
+        ask=ask,
+        choices=best,
+        closest=closest,
+        front=_front(every, terms, excess),
+        candidates=len(every),
+        meeting=int(good.sum()),
+        layouts=len(priced.layouts),
+        seconds=time.process_time() - started,
+    )
+
+
+def _excess(every: Candidates, ask: Ask) -> NDArray[np.float64]:
+    """How many times over its tightest limit a candidate is (at most 1: within all)."""
+    over = np.zeros(len(every))
+    if ask.ttft is not None:
+        over = np.maximum(over, every.ttft / ask.ttft)
+    if ask.tpot is not None:
+        over = np.maximum(over, every.tpot / ask.tpot)
+    return over
+
+
+def _distinct(every: Candidates, order: NDArray[np.int64], good: int, top: int) -> list[int]:
+    """The best candidate of each pair of layouts, best first, `top` of them."""
+    seen: set[tuple[int, int]] = set()
+    found = []
+    for index in order[:good]:
+        pair = (int(every.prefill[index]), int(every.decode[index]))
+        if pair in seen:
+            continue
+        seen.add(pair)
+        found.append(int(index))
+        if len(found) == top:
+            break
+    return found
+
+
+def _front(every: Candidates, terms: Terms, excess: NDArray[np.float64]) -> tuple[FrontPoint, ...]:
+    """The front over all candidates within the TTFT limit; the TPOT limit is an axis of it."""
+    rate = output_per_gpu(every, terms)
+    return tuple(
+        FrontPoint(
+            per_gpu=float(rate[index]),
+            per_user=1 / float(every.tpot[index]),
+            mode="aggregated" if every.prefill[index] < 0 else "disaggregated",
+            gpus=int(every.gpus[index]),
+            ttft=float(every.ttft[index]),
+        )
+        for index in front(rate, 1 / every.tpot)
+    )
+
+
+def _does_not_load(priced: Priced) -> Finding:
+    ask = priced.ask
+    if not priced.layouts:
+        message = f"no legal layout of {ask.model.title} on {ask.gpus:,} GPUs"
+        return Finding("--gpus", message)
+    layout, missing = min(priced.refused.items(), key=lambda item: item[1])
+    message = (
+        f"{ask.model.title} in {ask.precision.name} does not load on {ask.gpus:,} "
+        f"{ask.cluster.chip.title}: the closest layout ({layout.gpus} GPUs) lacks "
+        f"{missing / 1e9:,.1f} GB per GPU; use more GPUs or a smaller format"
+    )
+    return Finding("--gpus", message)
+
+
+def _no_room(priced: Priced) -> Finding:
+    ask = priced.ask
+    length = ask.traffic.input + ask.traffic.output
+    message = (
+        f"no layout on {ask.gpus:,} GPUs holds the KV cache of one request of {length:,.0f} tokens"
+    )
+    return Finding("--input", message)

@@ -1,0 +1,227 @@
+"""The steady state of a whole deployment under a closed or an open load."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+import numpy as np
+
+from racktwin.engine.cost import Array
+from racktwin.engine.deployment import Deployment, Pool
+from racktwin.engine.memory import MemoryFit, memory
+from racktwin.engine.step import Step
+from racktwin.engine.table import StepTable
+from racktwin.estimate import Evidence
+from racktwin.serving import aggregated, disaggregated
+from racktwin.serving.traffic import Traffic
+
+LOADS = np.geomspace(1e-3, 1.0, 61)  # shares of the largest batch the state is looked for at
+
+
+class SteadyState(msgspec.Struct, frozen=True, kw_only=True):
+    """Means of one copy of a deployment under steady load.
+
+    ttft, tpot: s; requests: requests/s; concurrency: requests in the system; batch: decoding
+    sequences per attention-data rank; queued: s of the TTFT spent waiting for a place in the batch;
+    transfer: s to move one request's cache from prefill to decode; prefill_busy: share of time (or
+    of steps) prefill work takes; watts: mean power of a GPU, W; parts: s of a decode step.
+    """
+
+    ttft: float
+    tpot: float
+    requests: float
+    concurrency: float
+    batch: float
+    queued: float
+    transfer: float
+    prefill_busy: float
+    watts: float
+    gpus: int
+    traffic: Traffic
+    limit: str
+    parts: dict[str, float]
+    evidence: dict[str, tuple[Evidence, ...]]
+    memory: dict[str, MemoryFit]
+
+    @property
+    def output_rate(self) -> float:
+        """Output tokens/s of the copy."""
+        return self.requests * self.traffic.output
+
+    @property
+    def output_rate_per_gpu(self) -> float:
+        """Output tokens/s/GPU."""
+        return self.output_rate / self.gpus
+
+    @property
+    def total_rate_per_gpu(self) -> float:
+        """Input and output tokens/s/GPU."""
+        return self.requests * (self.traffic.input + self.traffic.output) / self.gpus
+
+
+class Curve(msgspec.Struct, frozen=True):
+    """A deployment over growing load: columns that rise together, up to what it can hold."""
+
+    batch: Array
+    concurrency: Array
+    requests: Array
+    ttft: Array
+    tpot: Array
+    busy: Array
+    watts: Array
+    limit: str
+
+
+class Served:
+    """A deployment with its step tables and memory, ready to be asked under many loads."""
+
+    def __init__(self, deployment: Deployment, fraction: float | None = None) -> None:
+        self.deployment = deployment
+        self.tables = {role: self._table(pool) for role, pool in deployment.pools.items()}
+        self.memory = {
+            role: self._memory(pool, fraction) for role, pool in deployment.pools.items()
+        }
+
+    def _table(self, pool: Pool) -> StepTable:
+        asked = self.deployment
+        step = Step(
+            asked.model.architecture, pool.layout, asked.precision, asked.cluster, asked.engine
+        )
+        return StepTable(step, pool.speculation.tokens)
+
+    def _memory(self, pool: Pool, fraction: float | None) -> MemoryFit:
+        asked = self.deployment
+        return memory(
+            asked.model.architecture,
+            asked.precision,
+            pool.layout,
+            visible=asked.cluster.chip.memory_visible,
+            convention=asked.engine,
+            max_batch_tokens=pool.max_batch_tokens,
+            max_batch=pool.max_batch,
+            fraction=fraction,
+            mtp=bool(pool.speculation.tokens),
+        )
+
+    def closed(self, traffic: Traffic, concurrency: float) -> SteadyState:
+        """`concurrency` requests in flight over one copy, each followed by the next at once."""
+        return self._at(traffic, lambda curve: curve.concurrency, concurrency)
+
+    def open(self, traffic: Traffic, rate: float) -> SteadyState:
+        """Poisson arrivals at `rate` requests/s over one copy; `queued` is inf beyond capacity."""
+        return self._at(traffic, lambda curve: curve.requests, rate)
+
+    def _at(self, traffic: Traffic, load: Callable[[Curve], Array], wanted: float) -> SteadyState:
+        curve = self.curve(traffic)
+        axis = load(curve)
+        held = min(wanted, float(axis[-1]))
+
+        def read(column: Array) -> float:
+            return float(np.interp(held, axis, column))
+
+        requests, concurrency = read(curve.requests), read(curve.concurrency)
+        beyond = wanted > axis[-1] * (1 + 1e-9)
+        queued = 0.0
+        if beyond:
+            closed = axis is curve.concurrency
+            queued = (wanted - concurrency) / requests if closed else float("inf")
+        role = "serve" if self.deployment.serve else "decode"
+        table, batch = self.tables[role], read(curve.batch)
+        at = (batch / table.pipeline, traffic.decode_context)
+        return SteadyState(
+            ttft=read(curve.ttft) + queued,
+            tpot=read(curve.tpot),
+            requests=requests,
+            concurrency=wanted if beyond and np.isfinite(queued) else concurrency,
+            batch=batch,
+            queued=queued,
+            transfer=0.0,
+            prefill_busy=read(curve.busy),
+            watts=read(curve.watts),
+            gpus=self.deployment.gpus,
+            traffic=traffic,
+            limit=curve.limit if beyond else "the load",
+            parts=table.breakdown(*at),
+            evidence={part: tuple(sorted(known)) for part, known in table.evidence.items()},
+            memory=self.memory,
+        )
+
+    def curve(self, traffic: Traffic) -> Curve:
+        """The deployment from almost no load to the most it can hold."""
+        if self.deployment.serve is not None:
+            return self._aggregated(self.deployment.serve, traffic)
+        prefill, decode = self.deployment.prefill, self.deployment.decode
+        assert prefill is not None
+        assert decode is not None
+        return self._disaggregated(prefill, decode, traffic)
+
+    def _room(self, role: str, pool: Pool, traffic: Traffic) -> tuple[float, str]:
+        """Sequences a rank can hold at once, and what sets the number."""
+        room = max(self.memory[role].sequences(traffic.input + traffic.output), 1e-3)
+        if room < pool.max_batch:
+            return room, f"KV memory at {room:,.0f} sequences per rank"
+        return float(pool.max_batch), f"max_batch of {pool.max_batch:,} per rank"
+
+    def _aggregated(self, pool: Pool, traffic: Traffic) -> Curve:
+        table, epoch = self.tables["serve"], self.deployment.engine
+        room, limit = self._room("serve", pool, traffic)
+        gain = pool.speculation.tokens_per_step
+        batch = LOADS * room
+        at = aggregated.point(table, epoch, traffic, batch, pool.max_batch_tokens, gain)
+        ranks = pool.replicas * pool.layout.attention_data
+        keep = at.stalls <= 1
+        keep[0] = True
+        if not keep.all():
+            limit = "prefill work in every step"
+        watts = _watts(table, batch, traffic, batch / traffic.steps * gain, at.step)
+        columns = (
+            batch,
+            at.concurrency * ranks,
+            at.rate * ranks,
+            at.ttft,
+            at.tpot,
+            at.stalls,
+            watts,
+        )
+        return _rising(tuple(column[keep] for column in columns), limit)
+
+    def _disaggregated(self, prefill: Pool, decode: Pool, traffic: Traffic) -> Curve:
+        epoch = self.deployment.engine
+        room, limit = self._room("decode", decode, traffic)
+        batch = LOADS * room
+        gain = decode.speculation.tokens_per_step
+        at = disaggregated.decode(self.tables["decode"], traffic, batch, gain)
+        pool = disaggregated.prefill(self.tables["prefill"], traffic, prefill.max_batch_tokens)
+        alone = disaggregated.prefill(self.tables["prefill"], traffic, traffic.new)
+        requests = at.rate * decode.replicas
+        busy = requests / (pool.capacity * prefill.replicas)
+        keep = busy <= 0.99
+        keep[0] = True
+        if not keep.all():
+            limit = "prefill replicas busy all the time"
+        filled = np.minimum(busy, 1.0)
+        service = alone.service + filled * (pool.service - alone.service)
+        mixed = disaggregated.Prefill(pool.prompts, service, pool.capacity)
+        ttft = disaggregated.first_token(mixed, epoch, busy, prefill.replicas)
+        concurrency = requests * (ttft + traffic.steps * at.tpot)
+        watts = _watts(self.tables["decode"], batch, traffic, 0.0 * batch, at.step)
+        columns = (batch, concurrency, requests, ttft, at.tpot, busy, watts)
+        return _rising(tuple(column[keep] for column in columns), limit)
+
+
+def _watts(table: StepTable, batch: Array, traffic: Traffic, prompts: Array, step: Array) -> Array:
+    """Mean power of a GPU, W; prompts: prefilled per step of a rank."""
+    behind = traffic.cached + traffic.new / 2
+    context = traffic.decode_context
+    share = batch / table.pipeline
+    return table.joules(share, context, prompts, traffic.new, behind, step) / step
+
+
+def _rising(columns: tuple[Array, ...], limit: str) -> Curve:
+    """Columns cut where load stops rising (beyond it more batch brings nothing)."""
+    requests = columns[2]
+    falling = np.flatnonzero(np.diff(requests) <= 0)
+    end = int(falling[0]) + 1 if len(falling) else len(requests)
+    batch, concurrency, rate, ttft, tpot, busy, watts = (column[:end] for column in columns)
+    return Curve(batch, concurrency, rate, ttft, tpot, busy, watts, limit)
