@@ -2,7 +2,8 @@
 
 docs/nomenclature.md is the only list. A floating-point parameter, field or result passes when its
 name means the same everywhere (table 'Names in code'), or when a docstring of the function, its
-class or its module names it beside a unit of the table 'Units'.
+class or its module names it beside a unit of the table 'Units'. A record whose first line has a
+unit ('Bytes on a GPU') speaks for all its fields.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from house.tree import Definition, Source, Violation, public, sources
 
 PAGE = Path("docs/nomenclature.md")
 NOT_PHYSICS = ("cli", "dashboard", "export", "catalog")
+WHOLE = re.compile(r"NDArray\[np\.(bool_|u?int\w*)\]")
 NUMERIC = re.compile(r"\b(float|ndarray|NDArray|Array|ArrayLike|Floats?)\b")
 ENTRY = re.compile(r"^\s*`?\w+`?(, `?\w+`?)*( \([^)]*\))?:")
 ABBREVIATION = re.compile(r"(?<![\w.$-])[A-Z]{2,}(?=s?(?!\w))")
@@ -95,6 +97,9 @@ def _without_unit(source: Source, known: Nomenclature) -> list[Violation]:
 
 
 def _fields(path: str, node: ast.ClassDef, text: str, known: Nomenclature) -> list[Violation]:
+    first = (ast.get_docstring(node) or "").partition("\n")[0]
+    if known.units.search(first[:1].lower() + first[1:]):
+        return []
     return [
         _violation(path, field.lineno, f"{node.name}.{field.target.id}")
         for field in node.body
@@ -120,7 +125,7 @@ def _function(path: str, node: Definition, outer: str, known: Nomenclature) -> l
 
 
 def _numeric(annotation: ast.expr | None) -> bool:
-    return annotation is not None and bool(NUMERIC.search(ast.unparse(annotation)))
+    return annotation is not None and bool(NUMERIC.search(WHOLE.sub("", ast.unparse(annotation))))
 
 
 def _stated(name: str, text: str, known: Nomenclature) -> bool:
