@@ -47,9 +47,10 @@ def model_findings(
             message = f"{pool.max_batch_tokens:,} tokens cannot hold a step of {need:,}"
             message += " (max_batch x (1 + mtp.tokens))"
             yield Finding(f"{role}.max_batch_tokens", message)
-    drafts = {role: pool.speculation.tokens for role, pool in pools.items()}
-    if drafts.get("prefill", 0) not in (0, drafts.get("decode", 0)):
-        yield Finding("prefill.mtp.tokens", f"decode drafts {drafts.get('decode', 0)}; use that")
+    made = {role: pool.speculation.tokens for role, pool in pools.items()}
+    if made.get("prefill", 0) not in (0, made.get("decode", 0)):
+        text = f"decode drafts {made.get('decode', 0)} tokens; use that number"
+        yield Finding("prefill.mtp", text)
 
 
 def engine_findings(pools: Mapping[str, Pool], model: Model, engine: Epoch) -> Iterator[Finding]:

@@ -153,7 +153,7 @@ class _Document:
         return str(below) if is_file or ("/" in name and below.exists()) else name
 
     def cluster(self) -> Cluster | None:
-        """A cluster by name or path, or {extends: NAME, racks: N}."""
+        """A cluster by name or path, or a mapping of `ClusterKeys`."""
         node = self.node.get("cluster")
         if node is None or not isinstance(node.value, dict):
             return self.named("cluster", hardware.cluster)

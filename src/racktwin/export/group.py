@@ -17,7 +17,7 @@ from racktwin.finding import BadInput, Finding
 class Group(msgspec.Struct, frozen=True, kw_only=True):
     """One pool to be started.
 
-    checkpoint: what the engine loads unless MODEL says otherwise; '' where MODEL has to.
+    checkpoint: what the engine loads unless `MODEL` says otherwise; '' where that has to.
     experts: experts per layer, 0 for a dense model.
     drafts: draft tokens a step; prefill servers need them too, to fill the draft layer's cache.
     notes: lines for the head of its files.

@@ -53,8 +53,8 @@ def script(
 def place(checkpoint: str, span: Span) -> list[str]:
     """The lines every server script begins with: checkpoint, port, and where it runs.
 
-    They set `model` and `port`, and what the starter has to say: SLOT where replicas share a
-    host, NODE_RANK and HEAD_ADDR where a replica spans hosts.
+    They set `model` and `port` and demand what the starter has to say: `SLOT` where replicas share
+    a host, `NODE_RANK` and `HEAD_ADDR` where a replica spans hosts.
     """
     lines = [f"checkpoint={shlex.quote(checkpoint)}", 'model="${MODEL:-$checkpoint}"']
     if not checkpoint:
@@ -65,12 +65,10 @@ def place(checkpoint: str, span: Span) -> list[str]:
         lines.append(': "${HEAD_ADDR:?address of the first host of this replica}"')
     if span.share == 1:
         return [*lines, f'port="${{PORT:-{PORT}}}"']
-    first, gpus = "slot", span.gpus
-    devices = f"$(seq -s , $(({first} * {gpus})) $(({first} * {gpus} + {gpus - 1})))"
+    first, last = f"SLOT * {span.gpus}", f"SLOT * {span.gpus} + {span.gpus - 1}"
     return [
         *lines,
         f': "${{SLOT:?which of this host\'s replicas this is, 0 to {span.share - 1}}}"',
-        'slot="$SLOT"',
-        f'export CUDA_VISIBLE_DEVICES="{devices}"',
-        f'port="$((${{PORT:-{PORT}}} + slot))"',
+        f'export CUDA_VISIBLE_DEVICES="$(seq -s , $(({first})) $(({last})))"',
+        f'port="$((${{PORT:-{PORT}}} + SLOT))"',
     ]
