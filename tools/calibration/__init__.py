@@ -1,0 +1,1 @@
+"""Fitting the constants of engine epochs to published serving measurements."""

@@ -1,0 +1,56 @@
+"""Step tables under other constants, without pricing the operators again.
+
+Every constant of an epoch multiplies one line of the breakdown of a step, or adds to its host time.
+"""
+
+from __future__ import annotations
+
+import copy
+
+import msgspec
+
+from racktwin.engine.epoch import Epoch
+from racktwin.engine.table import Grid, Part, StepTable
+from racktwin.serving.steady import Served
+
+LINES = {"experts": "experts", "communication": "communication", "attention": "attention"}
+UNTOUCHED = ("elementwise", "host")
+
+
+def neutral(epoch: Epoch) -> Epoch:
+    """The epoch with every operator as the tables have it and no host time."""
+    return msgspec.structs.replace(
+        epoch, gap=0.0, step_overhead=0.0, gemm=1.0, experts=1.0, attention=1.0, communication=1.0
+    )
+
+
+def rescaled(served: Served, epoch: Epoch) -> Served:
+    """`served`, priced under `neutral(epoch)`, under `epoch`."""
+    changed = copy.copy(served)
+    changed.deployment = msgspec.structs.replace(served.deployment, engine=epoch)
+    changed.tables = {role: _table(table, epoch) for role, table in served.tables.items()}
+    return changed
+
+
+def _table(table: StepTable, epoch: Epoch) -> StepTable:
+    changed = copy.copy(table)
+    changed.tokens, changed.decode = _part(table.tokens, epoch), _part(table.decode, epoch)
+    changed.prefill = _part(table.prefill, epoch)
+    changed.draft = None if table.draft is None else _part(table.draft, epoch)
+    layers = len(table.step.architecture.layers)
+    changed.host = epoch.gap * layers + epoch.step_overhead
+    return changed
+
+
+def _part(part: Part, epoch: Epoch) -> Part:
+    axes = part.seconds.axes
+    lines = {name: Grid(axes, grid.values * factor(name, epoch)) for name, grid in part.parts.items()}
+    total = sum((grid.values for grid in lines.values()), start=0.0 * part.seconds.values)
+    return msgspec.structs.replace(part, seconds=Grid(axes, total), parts=lines)
+
+
+def factor(line: str, epoch: Epoch) -> float:
+    """Measured over table time of a line of the breakdown, 1."""
+    if line in UNTOUCHED:
+        return 1.0
+    return float(getattr(epoch, LINES.get(line, "gemm")))

@@ -1,0 +1,76 @@
+"""All usable measurements with their priced deployments, ready to be predicted many times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from calibration.rescale import neutral, rescaled
+from racktwin.engine.epoch import Epoch
+from racktwin.engine.epochs import epoch
+from racktwin.evidence import sheet
+from racktwin.evidence.measurement import Measurement, deployment
+from racktwin.evidence.prediction import Prediction, predict
+from racktwin.evidence.sheet import Sheet
+from racktwin.finding import BadInput
+from racktwin.serving.steady import Served
+
+Key = tuple[object, ...]
+
+
+class Scored:
+    """Measurements that could be priced (`rows`), and why the others could not (`refused`)."""
+
+    def __init__(self, found: Sheet) -> None:
+        self.rows: list[Measurement] = []
+        self.refused: list[tuple[Measurement, str]] = []
+        self.unread = found.refused
+        self.served: dict[Key, Served] = {}
+        for row in found.measurements:
+            try:
+                self._price(row)
+            except BadInput as error:
+                self.refused.append((row, str(error)))
+            else:
+                self.rows.append(row)
+
+    @classmethod
+    def of(cls, path: Path) -> Scored:
+        """The rows of a table of published serving measurements."""
+        return cls(sheet.read(path))
+
+    def _price(self, row: Measurement) -> None:
+        if _key(row) in self.served:
+            return
+        asked = deployment(row)
+        self.served[_key(row)] = Served(
+            msgspec.structs.replace(asked, engine=neutral(asked.engine))
+        )
+
+    def predict(
+        self, epochs: Mapping[str, Epoch], rows: list[Measurement] | None = None
+    ) -> list[Prediction]:
+        """Predictions of `rows` (all) under `epochs` by name, the catalog's where one is missing."""
+        ready: dict[Key, Served] = {}
+        found = []
+        for row in self.rows if rows is None else rows:
+            key = _key(row)
+            if key not in ready:
+                constants = epochs.get(row.engine) or epoch(row.engine)
+                ready[key] = rescaled(self.served[key], constants)
+            found.append(predict(row, ready[key]))
+        return found
+
+
+def _key(row: Measurement) -> Key:
+    return row.cluster, row.model, row.precision, row.kv, row.engine, row.pools
+
+
+def figures(rows: list[Measurement], figure: str) -> NDArray[np.float64]:
+    """A measured figure ('ttft', 'tpot': s) of every row; NaN where it is missing or doubted."""
+    values = [getattr(row, figure) if row.trusted(figure) else None for row in rows]  # type: ignore[arg-type]
+    return np.array([np.nan if value is None else value for value in values])
