@@ -68,7 +68,7 @@ def place(checkpoint: str, span: Span) -> list[str]:
     first, last = f"SLOT * {span.gpus}", f"SLOT * {span.gpus} + {span.gpus - 1}"
     return [
         *lines,
-        f': "${{SLOT:?which of this host\'s replicas this is, 0 to {span.share - 1}}}"',
+        f': "${{SLOT:?which replica of this host this is, 0 to {span.share - 1}}}"',
         f'export CUDA_VISIBLE_DEVICES="$(seq -s , $(({first})) $(({last})))"',
         f'port="$((${{PORT:-{PORT}}} + SLOT))"',
     ]
