@@ -24,13 +24,14 @@ INTERRUPTED = 130
 def main(words: Sequence[str] | None = None) -> int:
     """Run one command line (sys.argv by default) and return its exit code."""
     words = list(sys.argv[1:] if words is None else words)
+    code = 0
     try:
         if not words or words[0] in ("-h", "--help", "help"):
             print(overview())
         elif words == ["--version"]:
             print(__version__)
         else:
-            _run(words[0], words)
+            code = _run(words[0], words)
         sys.stdout.flush()
     except BadInput as fault:
         print(fault, file=sys.stderr)
@@ -40,7 +41,7 @@ def main(words: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except BrokenPipeError:  # the reader of a pipe (head, less) has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
+    return code
 
 
 def overview() -> str:
@@ -53,7 +54,8 @@ def overview() -> str:
     )
 
 
-def _run(verb: str, words: list[str]) -> None:
+def _run(verb: str, words: list[str]) -> int:
+    """Run a verb; its exit code, 0 unless it returns another."""
     if verb not in VERBS:
         raise BadInput([unknown("verb", verb, VERBS)], "racktwin")
     from cyclopts import App, CycloptsError, Parameter
@@ -66,7 +68,8 @@ def _run(verb: str, words: list[str]) -> None:
     )
     app.command(f"racktwin.cli.{verb}:{verb}", name=verb)
     try:
-        app(words, exit_on_error=False, print_error=False, result_action="return_value")
+        code = app(words, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as fault:
         flag = fault.argument.name if fault.argument else "arguments"
         raise BadInput([Finding(flag, str(fault))], f"racktwin {verb}") from fault
+    return code if isinstance(code, int) else 0

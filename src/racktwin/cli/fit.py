@@ -17,14 +17,14 @@ def fit(
     *,
     on: str,
     flags: Annotated[Flags | None, Parameter(name="*")] = None,
-    explain: Annotated[bool, Parameter(negative="")] = False,
-    json: Annotated[bool, Parameter(negative="")] = False,
+    explain: bool = False,
+    json: bool = False,
 ) -> int:
     """Does a model load, how much room is left for KV, and what would make it fit.
 
     racktwin fit llama-3.1-70b --on azure-nd-h100-v5
     racktwin fit gpt-oss-120b --on h100 --engine vllm --kv-room 5.38GiB
-    racktwin fit deepseek-r1 --on gb300 --engine trtllm --attention-data 8 --expert 8
+    racktwin fit deepseek-r1 --on gb300 --engine trtllm --attention-data 8
 
     Exit code: 0 it fits, 1 it does not, 2 the question cannot be answered.
 

@@ -17,6 +17,7 @@ from racktwin.models import parameters
 
 GIB = 1 << 30
 MOST_REMEDIES = 6
+LONGEST = 62  # characters of an origin on one line
 
 
 def ledger(answer: Answer) -> dict[str, Any]:
@@ -90,7 +91,7 @@ def _remedy(each: Remedy) -> dict[str, Any]:
 
 def screen(answer: Answer, explain: bool) -> list[RenderableType]:
     """What is printed: head, verdict, the account, the cache, the log, what would fit."""
-    parts: list[RenderableType] = [_head(answer), _verdict(answer), "", _account(answer)]
+    parts: list[RenderableType] = [_head(answer), _verdict(answer), "", _account(answer, explain)]
     if explain:
         parts += ["", _weights(answer), "", _layers(answer)]
     if answer.memory.loads:
@@ -101,7 +102,7 @@ def screen(answer: Answer, explain: bool) -> list[RenderableType]:
         parts += ["", _remedies(found)]
     if explain:
         parts += ["", *_assumptions(answer)]
-    return [*parts, *(f"note: {note}" for note in answer.notes)]
+    return [*parts, *(f"note: {note.key}: {note.message}" for note in answer.notes)]
 
 
 def _head(answer: Answer) -> Text:
@@ -126,16 +127,16 @@ def _gib(size: float) -> str:
     return f"{size / GIB:,.2f}"
 
 
-def _account(answer: Answer) -> RenderableType:
+def _account(answer: Answer, whole: bool) -> RenderableType:
     made = table("per GPU", "GiB", "from", title="per GPU", right=("GiB",))
     for line in account(answer):
-        made.add_row(line.part, _gib(line.bytes), _origin(line))
+        made.add_row(line.part, _gib(line.bytes), _origin(line, whole))
     return made
 
 
-def _origin(line: Line) -> str:
+def _origin(line: Line, whole: bool) -> str:
     text = f"{line.kind}: {line.source}"
-    return text if len(text) <= 66 else text[:63] + "..."
+    return text if whole or len(text) <= LONGEST else text[: LONGEST - 3] + "..."
 
 
 def _weights(answer: Answer) -> RenderableType:
@@ -157,7 +158,7 @@ def _sizes(answer: Answer) -> RenderableType:
     fit, asked = answer.memory, answer.question.max_len
     made = table("cache", "", "", title="cache", right=())
     per = f"{fit.kv_bytes_per_token:,.0f} B on each GPU"
-    if fit.cache.windows or fit.cache.recurrent:
+    if fit.cache.growth != fit.kv_bytes_per_token:
         per += f"; {fit.cache.growth:,.0f} B in layers that keep all"
     made.add_row("a token", per)
     if fit.state_bytes_per_sequence:
@@ -167,10 +168,11 @@ def _sizes(answer: Answer) -> RenderableType:
     blocks = f"{fit.kv_blocks:,} blocks of {fit.block}" if fit.block > 1 else "one by one"
     made.add_row("tokens", f"{fit.kv_tokens:,}, {blocks}{whole}")
     made.add_row("a request", f"{_gib(answer.request)} GiB for {asked:,} tokens")
-    if fit.cache.windows:
+    if fit.cache.shared:
         full = f"{_gib(answer.request_full)} GiB if every layer kept every token"
         made.add_row("", f"{full}; then {answer.longest_full:,} tokens fit")
-    made.add_row("longest", f"{answer.longest:,} tokens")
+    context = answer.question.model.architecture.context
+    made.add_row("longest", f"{answer.longest:,} tokens; the model's context is {context:,}")
     made.add_row("at once", f"{answer.sequences:,.2f} requests of {asked:,} tokens")
     return made
 

@@ -48,8 +48,9 @@ def account(answer: Answer) -> tuple[Line, ...]:
             held = fit.reserved + fit.communication
             usable = fit.fraction * (fit.visible - rule.driver - held)
             used = _share(answer, f"usable, x {share}", usable)
-            room = _room(fit.kv_room, "usable - weights; activations live in the rest")
-            return (*offer, *outside, used, weights, active, room)
+            room = _room(fit.kv_room, "usable - weights")
+            beside = Line("activations, outside", active.bytes, active.kind, active.source)
+            return (*offer, *outside, used, weights, room, beside)
     room = _share(answer, f"room for the cache, x {share}", fit.kv_room)
     return (*offer, weights, active, *outside, room)
 
@@ -117,7 +118,10 @@ def _outside(answer: Answer) -> tuple[Line, ...]:
 
 
 class Layers(msgspec.Struct, frozen=True):
-    """Layers that keep the same: what, how many, bytes per token and of state per sequence."""
+    """Layers that keep the same: what and how many.
+
+    per_token, state: bytes a layer keeps per token, and per sequence.
+    """
 
     what: str
     layers: int

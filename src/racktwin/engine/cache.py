@@ -19,6 +19,7 @@ class Cache(msgspec.Struct, frozen=True):
     charged: bytes per token when every layer counts every token.
     growth: bytes per token of the layers that keep all tokens.
     windows: (tokens kept, bytes per token) of the layers that keep a window.
+    shared: bytes per token of those of them that are ordinary attention.
     state: bytes of recurrent state per sequence.
     key: bytes per token of the keys in `charged`; 0 where keys and values are one vector.
     recurrent: layers with a recurrent state; growing: layers that keep all tokens.
@@ -27,6 +28,7 @@ class Cache(msgspec.Struct, frozen=True):
     charged: float
     growth: float
     windows: tuple[tuple[int, float], ...]
+    shared: float
     state: float
     key: float
     recurrent: int
@@ -46,7 +48,7 @@ class Cache(msgspec.Struct, frozen=True):
         start = 0.0
         for window, size in sorted(self.windows):
             reach = start + left / slope
-            if reach <= window + margin:
+            if reach < window + margin:
                 return reach
             left -= (window + margin - start) * slope
             start, slope = window + margin, slope - size
@@ -78,6 +80,11 @@ def caches(
                 charged=charged[index],
                 growth=growth[index],
                 windows=tuple(sorted(windows.items())),
+                shared=sum(
+                    kv.entry_bytes(each, dtype, layout.tensor)
+                    for each in mixers
+                    if isinstance(each, Attention) and each.window
+                ),
                 state=sum(sum(kv.recurrent_bytes(each, state, layout.tensor)) for each in mixers),
                 key=sum(_key(each, dtype, layout.tensor) for each in mixers),
                 recurrent=sum(isinstance(each, Recurrent) for each in mixers),

@@ -57,7 +57,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
         if self.fits:
             return f"fits: {self.sequences:,.2f} requests of {asked:,} tokens at once"
         if not fit.loads:
-            return f"does not load: {-fit.kv_room / GIB:,.2f} GiB are missing on every GPU"
+            where = f" of pipeline stage {fit.stage}" if self.layout.pipeline > 1 else ""
+            return f"does not load: {-fit.kv_room / GIB:,.2f} GiB are missing on every GPU{where}"
         return (
             f"does not fit: a request of {asked:,} tokens needs {self.request / GIB:,.2f} GiB, "
             f"there is room for {fit.kv_room / GIB:,.2f} GiB"
@@ -68,23 +69,27 @@ def answer(question: Question) -> Answer:
     """Answer a question; BadInput when the layout is impossible."""
     if question.layout is not None:
         return evaluate(question, _checked(question, question.layout))
-    found = None
-    for layout in sizing.candidates(
-        question.model.architecture,
-        question.precision,
-        min(question.place.gpus, question.gpus or question.place.gpus),
-        question.place.domain,
-    ):
-        if question.gpus is not None and layout.gpus != question.gpus:
-            continue
+    limit = min(question.place.gpus, question.gpus or question.place.gpus)
+    legal = list(
+        sizing.candidates(
+            question.model.architecture, question.precision, limit, question.place.domain
+        )
+    )
+    exact = [each for each in legal if question.gpus in (None, each.gpus)]
+    if not exact:
+        raise BadInput([_none_exact(question, legal)], "fit")
+    for layout in exact:
         found = evaluate(question, layout, chosen=True)
         if found.fits:
             break
-    if found is None:
-        wanted = question.gpus or question.place.gpus
-        message = f"no layout of {question.model.title} uses exactly {wanted:,} GPUs; name one"
-        raise BadInput([Finding("gpus", message)], "fit")
     return found
+
+
+def _none_exact(question: Question, legal: list[Layout]) -> Finding:
+    most = max((each.gpus for each in legal), default=0)
+    hint = f"use --gpus {most} or name a layout" if most else "name a layout"
+    message = f"{question.gpus} GPUs cannot share {question.model.title} evenly; {hint}"
+    return Finding("gpus", message)
 
 
 def evaluate(question: Question, layout: Layout, *, chosen: bool = False) -> Answer:

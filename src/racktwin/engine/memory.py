@@ -32,25 +32,53 @@ class Stated(msgspec.Struct, frozen=True, kw_only=True):
     reserved: float | None = None
     room: PerStage | None = None
 
+    def over(self, need: Need) -> Need:
+        """`need` with what the log says in its place."""
+        if self.weights is None and self.activations is None and self.reserved is None:
+            return need
+        said = self.reserved is not None
+        return Need(
+            need.weights if self.weights is None else self.weights,
+            need.activations if self.activations is None else self.activations,
+            0.0 if said else need.communication,
+            need.reserved if self.reserved is None else self.reserved,
+        )
+
 
 class Stage(msgspec.Struct, frozen=True):
-    """One GPU of a pipeline stage: bytes of weights and by part, its cache, elements per token."""
+    """One GPU of a pipeline stage.
+
+    weights: bytes; parts: bytes by part; cache: of its layers; width: elements per token alive at
+    the peak of a step; last: whether the head is here.
+    """
 
     weights: float
     parts: dict[str, float]
     cache: Cache
     width: float
+    last: bool
+
+
+class Need(msgspec.Struct, frozen=True):
+    """What a GPU holds besides the cache: weights, activations, communication, reserved; bytes."""
+
+    weights: float
+    activations: float
+    communication: float
+    reserved: float
 
 
 class MemoryFit(msgspec.Struct, frozen=True, kw_only=True):
-    """Bytes on a GPU of the pipeline stage that holds the fewest tokens.
+    """Memory of a GPU of the pipeline stage that holds the fewest tokens.
 
-    visible: memory an engine sees; fraction: the share it may use by its own rule (`Convention`).
-    weights, parts: of the model, and by part. activations: peak of a step at its token budget.
-    communication: buffers of collectives and expert exchange; reserved: context, graphs.
-    kv_room: what is left for the cache; negative when that much is missing.
-    kv_bytes_per_token: as the engine counts its size; kv_tokens, kv_blocks: whole blocks in the
-    room, per attention-data rank. state_bytes_per_sequence: recurrent state, bytes.
+    visible: bytes an engine sees; fraction: the share it may use by its own rule (`Convention`).
+    weights, parts: bytes of the model, and by part.
+    activations: bytes at the peak of a step with its token budget.
+    communication, reserved: bytes of collective and exchange buffers; of context and graphs.
+    kv_room: bytes left for the cache; negative when that much is missing.
+    kv_bytes_per_token: bytes as the engine counts its size.
+    kv_tokens, kv_blocks: tokens and whole blocks in the room, per attention-data rank.
+    state_bytes_per_sequence: bytes of recurrent state.
     state_room: bytes of the room set aside for states; 0 where they share it.
     margin: tokens a window keeps beyond itself. pooled: `kv_tokens` bind whatever windows save.
     stage: index of the pipeline stage.
@@ -110,9 +138,11 @@ def pipeline_stages(
     """One GPU of every pipeline stage of a replica."""
     parts = stage_parts(architecture, precision, layout, mtp, split)
     held = caches(architecture, precision.kv, precision.state, layout, split)
+    wide = widths(architecture, layout, split)
+    last = len(parts) - 1
     return tuple(
-        Stage(sum(part.values()), part, cache, width)
-        for part, cache, width in zip(parts, held, widths(architecture, layout, split), strict=True)
+        Stage(sum(part.values()), part, held[index], wide[index], index == last)
+        for index, part in enumerate(parts)
     )
 
 
@@ -140,88 +170,74 @@ def memory(
     """
     rule = of_epoch(convention) if isinstance(convention, Epoch) else convention
     stated = stated or Stated()
+    logits = rule.sampling * max_batch * architecture.vocab
     fixed, buffers = rule.outside(layout.gpus)
     buffers += BYTES * exchanged(architecture, layout) * max_batch_tokens
-    if stated.reserved is not None:
-        buffers, fixed = 0.0, stated.reserved
-    stages = pipeline_stages(architecture, precision, layout, mtp, split)
-    logits = rule.sampling * max_batch * architecture.vocab
-    fits = []
-    for index, stage in enumerate(stages):
-        seen = _at(visible, index)
-        share = rule.default_fraction(seen, max_batch_tokens, layout.gpus)
+    margin = max_batch_tokens - 1 if rule.windows == "full" else 0
+    tightest = None
+    for index, stage in enumerate(pipeline_stages(architecture, precision, layout, mtp, split)):
         active = BYTES * stage.width * max_batch_tokens
-        if index == len(stages) - 1:
-            active = max(active, logits)
-        need = Need(
-            stage.weights if stated.weights is None else stated.weights,
-            active if stated.activations is None else stated.activations,
-            buffers,
-            fixed,
-        )
-        share = share if fraction is None else fraction
-        room = kv_room(rule.basis, share, seen - rule.driver, need)
-        if stated.room is not None:
-            room = _at(stated.room, index)
-        size = _size(rule, stage.cache, room, context or architecture.context, stated.room is None)
-        fits.append((size.tightness, index, seen, share, need, room, size))
-    _, index, seen, share, need, room, size = min(fits, key=lambda fit: fit[0])
-    return MemoryFit(
-        stage=index,
-        visible=seen,
-        fraction=share,
-        weights=need.weights,
-        parts=stages[index].parts,
-        activations=need.activations,
-        communication=need.communication,
-        reserved=need.reserved,
-        kv_room=room,
-        kv_bytes_per_token=size.charged,
-        kv_tokens=size.blocks * rule.block,
-        kv_blocks=size.blocks,
-        block=rule.block,
-        state_bytes_per_sequence=stages[index].cache.state,
-        state_room=max(0.0, room) - size.room if size.room >= 0 else 0.0,
-        cache=stages[index].cache,
-        margin=max_batch_tokens - 1 if rule.windows == "full" else 0,
-        pooled=rule.windows == "share",
-    )
-
-
-class Need(msgspec.Struct, frozen=True):
-    """Bytes a GPU holds besides the cache."""
-
-    weights: float
-    activations: float
-    communication: float
-    reserved: float
-
-
-class Size(msgspec.Struct, frozen=True):
-    """The cache as an engine logs it.
-
-    charged: bytes per token; room: bytes for tokens, states taken off; blocks: whole ones.
-    tightness: tokens before rounding, negative where memory is missing.
-    """
-
-    charged: float
-    room: float
-    blocks: int
-    tightness: float
+        need = Need(stage.weights, max(active, logits) if stage.last else active, buffers, fixed)
+        seen = _at(visible, index)
+        share = fraction
+        if share is None:
+            share = rule.default_fraction(seen, max_batch_tokens, layout.gpus)
+        longest = context or architecture.context
+        fit = _fit(rule, stage, index, stated, stated.over(need), seen, share, longest, margin)
+        if tightest is None or _holds(fit) < _holds(tightest):
+            tightest = fit
+    assert tightest is not None  # a pipeline has a stage
+    return tightest
 
 
 def _at(values: PerStage, index: int) -> float:
     return values if isinstance(values, int | float) else values[index]
 
 
-def _size(rule: Convention, cache: Cache, room: float, context: int, shared: bool) -> Size:
-    """shared: the room holds recurrent states too."""
+def _holds(fit: MemoryFit) -> float:
+    """Tokens before rounding; negative where memory is missing."""
+    room = fit.kv_room - fit.state_room
+    return room / fit.kv_bytes_per_token if fit.kv_bytes_per_token else room
+
+
+def _fit(
+    rule: Convention,
+    stage: Stage,
+    index: int,
+    stated: Stated,
+    need: Need,
+    visible: float,
+    fraction: float,
+    context: int,
+    margin: int,
+) -> MemoryFit:
+    cache = stage.cache
+    room = kv_room(rule.basis, fraction, visible - rule.driver, need)
+    states = max(0.0, room) * rule.state_share if cache.state and rule.state_share else 0.0
+    if stated.room is not None:  # an engine logs it without the pool of states
+        room, states = _at(stated.room, index), 0.0
     charged = charge(rule, cache, context)
-    if shared and cache.state and rule.state_share:
-        room *= 1 - rule.state_share
-    if not charged:
-        return Size(0.0, room, 0, room)
-    return Size(charged, room, max(0, math.floor(room / (charged * rule.block))), room / charged)
+    blocks = max(0, math.floor((room - states) / (charged * rule.block))) if charged else 0
+    return MemoryFit(
+        stage=index,
+        visible=visible,
+        fraction=fraction,
+        weights=need.weights,
+        parts=stage.parts,
+        activations=need.activations,
+        communication=need.communication,
+        reserved=need.reserved,
+        kv_room=room,
+        kv_bytes_per_token=charged,
+        kv_tokens=blocks * rule.block,
+        kv_blocks=blocks,
+        block=rule.block,
+        state_bytes_per_sequence=cache.state,
+        state_room=states,
+        cache=cache,
+        margin=margin,
+        pooled=rule.windows == "share" and bool(cache.shared or states),
+    )
 
 
 def kv_room(basis: str, fraction: float, offered: float, need: Need) -> float:
@@ -245,12 +261,11 @@ def charge(rule: Convention, cache: Cache, context: int) -> float:
     context: tokens of the longest sequence. vLLM pages recurrent states in blocks of the
     attention layers, one group of layers after another, and counts every group.
     """
-    kept = sum(size for _, size in cache.windows)
     match rule.windows:
         case "full":
             groups = 1 + math.ceil(cache.recurrent / cache.growing) if cache.growing else 1
             return cache.charged * groups
         case "share":
-            return cache.growth + rule.window_share * kept
+            return cache.growth + rule.window_share * cache.shared
     held = sum(size * min(context, window) for window, size in cache.windows)
     return cache.growth + held / context

@@ -14,7 +14,7 @@ def lines(fit: MemoryFit, rule: Convention, max_len: int) -> tuple[str, ...]:
         return ()
     match rule.name:
         case "sglang":
-            return _sglang(fit)
+            return _sglang(fit, rule)
         case "trtllm":
             return _trtllm(fit, max_len)
     return _vllm(fit, max_len)
@@ -33,11 +33,11 @@ def _vllm(fit: MemoryFit, max_len: int) -> tuple[str, ...]:
     return found
 
 
-def _sglang(fit: MemoryFit) -> tuple[str, ...]:
+def _sglang(fit: MemoryFit, rule: Convention) -> tuple[str, ...]:
     """SGLang prints GiB as 'GB'."""
     tokens = fit.kv_tokens
-    if fit.cache.windows:
-        smaller = int(tokens * (fit.kv_bytes_per_token - fit.cache.growth) / _windowed(fit))
+    if fit.cache.shared:
+        smaller = int(tokens * rule.window_share)
         return (f"full_layer_tokens={tokens}, swa_layer_tokens={smaller}",)
     keys = tokens * fit.cache.key / GIB
     values = tokens * fit.cache.charged / GIB - keys
@@ -48,16 +48,12 @@ def _sglang(fit: MemoryFit) -> tuple[str, ...]:
     )
 
 
-def _windowed(fit: MemoryFit) -> float:
-    return sum(size for _, size in fit.cache.windows)
-
-
 def _trtllm(fit: MemoryFit, max_len: int) -> tuple[str, ...]:
     size = fit.kv_tokens * fit.kv_bytes_per_token / GIB
     longest = int(min(max_len, fit.longest))
     return (
         f"Max KV cache blocks per sequence: {-(-longest // fit.block)} [window size={longest}], "
-        f"tokens per block={fit.block}, primary blocks={fit.kv_blocks}",
+        f"primary blocks={fit.kv_blocks}",
         f"[MemUsageChange] Allocated {size:.2f} GiB for max tokens in paged KV cache "
         f"({fit.kv_tokens}).",
     )
