@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
+import sys
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 import msgspec
+import yaml
 
 from racktwin import hardware
 from racktwin.engine.deployment import Deployment, Pool
@@ -53,7 +54,7 @@ def text(word: str) -> str:
     """`word` as a YAML scalar: plain where that is safe, else quoted."""
     if PLAIN.fullmatch(word) and word.lower() not in WORDS:
         return word
-    return json.dumps(word)  # JSON strings are YAML
+    return str(yaml.safe_dump(word, default_style='"', width=sys.maxsize)).rstrip("\n")
 
 
 def _line(key: str, value: str, comment: str = "") -> list[str]:
