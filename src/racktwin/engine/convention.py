@@ -97,22 +97,13 @@ def convention(engine: str) -> Convention:
 
 @lru_cache
 def of_epoch(epoch: Epoch) -> Convention:
-    """The convention of a calibrated epoch: its fraction of visible memory for everything.
+    """The convention of an epoch's engine, with the fraction that public launch scripts set.
 
-    Its `reserved` was fitted on serving measurements and holds all that is neither weights,
-    cache nor the activations of the step.
+    Under each engine's own basis the loads at which queues begin agree with measured ones.
     """
-    reserved = Bytes(epoch.reserved)
     return msgspec.structs.replace(
         convention(epoch.engine),
         name=epoch.name,
-        basis="total",
         fraction=Fraction(epoch.memory_fraction),
         headroom=None,
-        driver=Bytes(0),
-        alone=reserved,
-        group=reserved,
-        per_rank=Bytes(0),
-        sampling=Bytes(0),
-        block=epoch.block,
     )

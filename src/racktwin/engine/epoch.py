@@ -23,9 +23,7 @@ class Epoch(msgspec.Struct, frozen=True, kw_only=True):
     first_token: time from the finished prefill to the first token at the client, s.
     balanced: True when attention-data ranks prefill in the same steps, False when each on its own.
     mixed: True when prefill chunks ride in decode steps, False when they stall them.
-    memory_fraction: share of visible memory the engine may fill.
-    reserved: bytes outside that share's weights and cache (context, graphs, workspaces).
-    block: tokens per KV block.
+    memory_fraction: the engine's memory flag as launch scripts set it; its basis is the engine's.
     max_batch_tokens: default token budget of one step.
     """
 
@@ -43,6 +41,4 @@ class Epoch(msgspec.Struct, frozen=True, kw_only=True):
     balanced: bool
     mixed: bool
     memory_fraction: float
-    reserved: float
-    block: int
     max_batch_tokens: int
