@@ -53,7 +53,7 @@ class Quantity(float):
         """Read '288 GB', or raise BadInput that says what was found and what would do."""
         found = cls.read(text)
         if isinstance(found, str):
-            raise BadInput([Finding(key or cls.__name__.lower(), found, line)])
+            raise BadInput([Finding(key or cls.noun(), found, line)])
         return found
 
     @classmethod
@@ -82,7 +82,8 @@ class Quantity(float):
         """`value` as a quantity when it is a meaningful one, else the sentence against it."""
         if not math.isfinite(value):
             return f"{given!r} is not a finite number"
-        if not cls.least <= value <= cls.most or (value == 0 and not cls.zero):
+        high = cls.most * (1 + 1e-12)  # so that a bound as printed is within itself
+        if not cls.least <= value <= high or (value == 0 and not cls.zero):
             low = str(cls(cls.least)) if cls.zero else "more than 0"
             return f"{given!r} is out of range; expected {low} to {cls(cls.most)}"
         return cls(value)
@@ -100,7 +101,7 @@ class Quantity(float):
     @classmethod
     def noun(cls) -> str:
         """How messages call this kind of quantity."""
-        return cls.__name__.lower()
+        return re.sub(r"\B([A-Z])", r" \1", cls.__name__).lower()
 
     @classmethod
     def join(cls, number: str, unit: str) -> str:

@@ -19,6 +19,7 @@ from racktwin.finding import BadInput, Finding
 DEEPEST = 24  # mappings in mappings
 LARGEST = 1 << 20  # bytes; a description of a machine or a deployment is a few kB
 FACT_KEYS = ("value", "unit", "kind", "source", "date", "note")
+PLAIN_TAGS = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 
 
 class Node(msgspec.Struct, frozen=True):
@@ -116,6 +117,8 @@ def _convert(node: yaml.Node, file: str, key: str, findings: list[Finding], seen
     fault = None
     if id(node) in seen:
         fault = "anchors and aliases are not supported; repeat the value"
+    elif not isinstance(node, yaml.ScalarNode) and node.tag not in PLAIN_TAGS:
+        fault = f"{node.tag!r}: tags are not supported"
     elif key.count(".") + key.count("[") > DEEPEST:
         fault = "is nested too deeply"
     if fault:
@@ -166,7 +169,7 @@ def _scalar(node: yaml.ScalarNode, key: str, findings: list[Finding]) -> Any:
     except ValueError:
         pass
     line = node.start_mark.line + 1
-    findings.append(Finding(key, f"{node.tag!r} is not a tag for {text[:20]!r}", line))
+    findings.append(Finding(key, f"{node.tag!r}: tags are not supported", line))
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 import msgspec
 
@@ -190,12 +190,15 @@ def merge(under: Node, over: Node) -> Node:
 
 
 def _check_facts(node: Node) -> None:
-    findings = [
-        unknown(f"{key}.{name}", name, FACT_KEYS, child.line)
-        for key, leaf in leaves(node)
-        if leaf.is_fact
-        for name, child in leaf.value.items()
-        if name not in FACT_KEYS
-    ]
+    findings = []
+    for key, leaf in leaves(node):
+        if not leaf.is_fact:
+            continue
+        for name, child in leaf.value.items():
+            if name not in FACT_KEYS:
+                findings.append(unknown(f"{key}.{name}", name, FACT_KEYS, child.line))
+        kind = leaf.get("kind")
+        if kind and kind.value not in get_args(Kind):
+            findings.append(unknown(f"{key}.kind", str(kind.value), get_args(Kind), kind.line))
     if findings:
         raise BadInput(findings, node.file)

@@ -50,9 +50,7 @@ def _cache(card: dict[str, Any]) -> list[str]:
     same = full["uniform"] == full["hybrid"]
     for pool, way in ways.items():
         bf16, fp8 = (f"{per_token[dtype][pool]:,.0f}" for dtype in ("bf16", "fp8"))
-        line = (
-            f"{bf16} B a token in bf16, {fp8} in fp8; {Bytes(full[pool])} at full context in bf16"
-        )
+        line = f"{bf16} B a token in bf16, {fp8} in fp8; {Bytes(full[pool])} at full context"
         lines.append(line if same else f"{line} ({way})")
     return lines[:1] if same else lines
 

@@ -30,6 +30,6 @@ def place(ranks: int, stride: int, gpus_per_host: int, gpus_per_domain: int) -> 
     """Ranks at every `stride`-th GPU, starting at the first of a domain."""
 
     def share(size: int) -> int:
-        return min(ranks, max(1, size // stride))
+        return min(ranks, -(-size // stride))
 
     return Place(ranks, share(gpus_per_host), share(gpus_per_domain))

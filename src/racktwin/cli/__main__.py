@@ -1,0 +1,7 @@
+"""`python -m racktwin.cli`."""
+
+import sys
+
+from racktwin.cli import main
+
+sys.exit(main())

@@ -1,0 +1,160 @@
+"""`racktwin show`, as a user types it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from racktwin import catalog
+from racktwin.cli import main
+
+KINDS = ("clusters", "racks", "hosts", "chips", "switches", "epochs")
+NAMES = [name for kind in KINDS for name in catalog.names(kind)]
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = main(words)
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def answer(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    code, out, err = run(capsys, *words, "--json")
+    assert (code, err) == (0, "")
+    return dict(json.loads(out))
+
+
+def test_the_headline_screen(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "show", "azure-nd-gb300-v6")
+    assert (code, err) == (0, "")
+    rows = {line.split("  ")[0]: line.split() for line in out.splitlines()}
+    assert rows["GPUs (gb300)"][-6:-3] == ["1", "72", "4,608"]
+    assert rows["CPUs (grace)"][2:4] == ["36", "2,304"]
+    assert rows["NVFP4 dense"][2:] == ["15", "PFLOP/s", "1.08", "EFLOP/s", "69.1", "EFLOP/s"]
+    assert rows["NVFP4 sparse"][2:] == ["20", "PFLOP/s", "1.44", "EFLOP/s", "92.2", "EFLOP/s"]
+    assert "37.4 TB" in out
+    assert "130 TB/s" in out
+    assert "800 Gb/s" in out
+    assert "137 kW" in out
+    assert "64 leaf and 36 other switches" in out
+    assert "not published" in out
+
+
+@pytest.mark.parametrize("flag", ["", "--sources"])
+@pytest.mark.parametrize("name", ["", *NAMES])
+def test_screens_fit_and_are_plain(
+    capsys: pytest.CaptureFixture[str], name: str, flag: str
+) -> None:
+    code, out, _ = run(capsys, *[word for word in ("show", name, flag) if word])
+    assert code == 0
+    for line in out.splitlines():
+        assert len(line) <= 100 or line.strip().startswith("http"), line
+        assert line == line.rstrip()
+        assert "\x1b" not in line
+
+
+def test_the_list_names_everything(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "show")
+    listed = answer(capsys, "show")
+    assert listed["schema"] == "racktwin/show/1"
+    for kind in ("clusters", "racks", "chips"):
+        for entry in listed[kind]:
+            assert entry["name"] in out
+    assert listed["models"] == catalog.names("models")
+    assert listed["engines"] == catalog.names("epochs")
+    for name in (*listed["models"], *listed["engines"]):
+        assert name in out
+
+
+def test_json_of_a_cluster_holds_si_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, "show", "azure-nd-gb300-v6", "--nodes", "36")
+    assert (found["schema"], found["kind"]) == ("racktwin/show/1", "cluster")
+    figures = {figure["key"]: figure for figure in found["figures"]}
+    assert figures["gpus"] == {"key": "gpus", "title": "GPUs (gb300)", "unit": "count", "gpu": 1,
+                               "rack": 72, "cluster": 144, "how": "4 a host"}  # fmt: skip
+    assert figures["fabric"]["unit"] == "B/s"
+    assert figures["fabric"]["gpu"] == 1e11
+    assert sum(part["power"] for part in found["cluster_power"]) == pytest.approx(
+        figures["power"]["cluster"]
+    )
+    assert found["price"] == 5.6
+
+
+def test_json_sources(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, "show", "gb300", "--sources")
+    facts = {fact["key"]: fact for fact in found["facts"]}
+    assert facts["peak.nvfp4"] == {"key": "peak.nvfp4", "value": "15 PFLOP/s", "kind": "datasheet",
+                                   "source": "nv_bu_blog", "date": "2025-08",
+                                   "note": "the 20 PFLOP/s headline is sparse"}  # fmt: skip
+    assert found["values"]["peak"]["nvfp4"] == 1.5e16
+    assert set(found["sources"]) >= {"nv_bu_blog", "verda_gb300"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_json_of_everything(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    found = answer(capsys, "show", name, "--sources")
+    assert found["name"] == name
+    assert found["facts"]
+
+
+def test_a_users_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("extends: azure-nd-gb300-v6\nracks: 8\nprice: $4.50/GPU/h\n")
+    _, out, _ = run(capsys, "show", str(path))
+    assert "576" in out
+    assert "given in mine.yaml" in out
+    path.write_text("extends: azure-nd-gb300-v6\nracks: 0\nprice: $4.50/h\n")
+    code, out, err = run(capsys, "show", str(path))
+    assert (code, out) == (2, "")
+    assert err.splitlines()[0] == f"{path}: 2 findings"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["show", "azure-gb300"], "did you mean 'azure-nd-gb300-v6'?"),
+        (["show", "gb30"], "did you mean 'gb300'?"),
+        (["shwo"], "did you mean 'show'?"),
+        (["show", "--jsn"], "--json"),
+        (["show", "gb300", "--racks", "4"], "--racks: only a cluster has a size"),
+        (["show", "hgx-b200", "--racks", "0"], "expected a whole number"),
+        (["show", "hgx-b200", "--racks", "two"], "--racks"),
+        (["show", "none.yaml"], "No such file"),
+    ],
+)
+def test_mistakes_end_in_one_message_and_code_2(
+    capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    code, out, err = run(capsys, *words)
+    assert (code, out) == (2, "")
+    assert "1 finding\n" in err
+    assert message in err
+
+
+def test_help_costs_little() -> None:
+    """CPU seconds of a fresh process, best of three: another process may hold the core."""
+    script = (
+        "import resource, subprocess, sys\n"
+        "subprocess.run([sys.executable, '-m', 'racktwin.cli', *sys.argv[1:]],"
+        " check=True, stdout=subprocess.DEVNULL)\n"
+        "used = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
+        "print(used.ru_utime + used.ru_stime)\n"
+    )
+    command = [sys.executable, "-c", script, "--help"]
+    times = [float(subprocess.run(command, capture_output=True, check=True).stdout)
+             for _ in range(3)]  # fmt: skip
+    assert min(times) < 0.3
+
+
+def test_a_closed_pipe_is_no_error() -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m racktwin.cli show | head -1",
+        shell=True, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.startswith("clusters")
+    assert done.stderr == ""
