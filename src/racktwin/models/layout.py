@@ -47,6 +47,17 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True, order=True):
         """GPUs of one replica."""
         return self.stage * self.pipeline
 
+    @property
+    def title(self) -> str:
+        """In the field's short form: 'TP2', 'DP16/EP16', 'TP8/EP8/PP2'."""
+        degrees = {
+            "TP": self.tensor,
+            "DP": self.attention_data,
+            "EP": self.expert,
+            "PP": self.pipeline,
+        }
+        return "/".join(f"{name}{ranks}" for name, ranks in degrees.items() if ranks > 1) or "TP1"
+
 
 def check(
     layout: Layout, architecture: Architecture, precision: Precision, spare_experts: int = 0

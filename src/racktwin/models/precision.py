@@ -53,6 +53,11 @@ class Precision(msgspec.Struct, frozen=True, kw_only=True, cache_hash=True):
     state: str = "fp32"
     layers: tuple[tuple[int, str, str], ...] = ()
 
+    @property
+    def formats(self) -> set[str]:
+        """Formats of the matrices that make up most of a model."""
+        return {self.attention, self.dense, self.experts}
+
     def of(self, part: str) -> str:
         """The format of `part` where no single layer says otherwise."""
         dtype: str = getattr(self, part)

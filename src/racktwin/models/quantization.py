@@ -2,13 +2,11 @@
 
 Reads what checkpoints carry: ModelOpt (hf_quant_config.json or inside config.json, with excluded
 modules and per-layer algorithms), compressed-tensors, block-scaled FP8, MXFP4, FBGEMM, GPTQ, AWQ
-and bitsandbytes. A module pattern is sorted to (layer, part) by its words; user patterns are never
-compiled. A part is taken as quantized as its largest matrix is.
+and bitsandbytes. A part is taken as quantized as its largest matrix is.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import Any
 
@@ -16,10 +14,10 @@ import msgspec
 
 from racktwin.models.architecture import Architecture
 from racktwin.models.fields import Fields, shown
+from racktwin.models.module_names import LINEAR, places
 from racktwin.models.precision import Precision
 from racktwin.models.weights import layer_weights
 
-LINEAR = ("attention", "output", "recurrent", "indexer", "dense", "experts", "shared")
 ALGORITHMS = {
     "FP8": "fp8",
     "FP8_PER_CHANNEL_PER_TOKEN": "fp8",
@@ -39,32 +37,7 @@ ALGORITHMS = {
     "W8A8_SQ_PER_CHANNEL": "int8",
     "INT8": "int8",
 }
-LONGEST = 300  # letters of a module name
 EXCLUDED = ("exclude_modules", "ignore", "modules_to_not_convert", "ignored_layers")
-WORDS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (r"lm_head|^head$", ("head",)),
-    (r"embed|wte", ("embedding",)),
-    (
-        r"linear_attn\.in_proj_[ab]$|norm|conv1d|e_score|hc_|indexers_proj|gate$|router|shared_expert_gate",
-        (),
-    ),
-    (r"indexer|index_[qk]", ("indexer",)),
-    (r"shared_?experts?|share_expert|latent_proj", ("shared",)),
-    (r"experts", ("experts",)),
-    (r"linear_attn|mixer\.(in|out)_proj|mamba", ("recurrent",)),
-    (r"o_proj|wo_b|wo_a|attn\.wo|out_proj|c_proj|dense$", ("output",)),
-    (r"(^|\.)(q|qkv|q_b|wq|wq_b|qkv_proj|q_proj|q_b_proj|c_attn|query_key_value)$", ("attention",)),
-    (r"(^|\.)(k|v|kv_b|kv_a|q_a|wkv|wq_a)(_proj)?(_with_mqa)?$", ()),
-    (r"attn|attention", ("attention", "output", "indexer")),
-    (r"(mlp|mixer|feed_forward|ffn|block_sparse_moe)[.\\(|\w]*(gate|up|down|w\d|fc\d)", ("dense",)),
-    (r"mlp\*?$|ffn\*?$|feed_forward\*?$", ("dense", "experts", "shared")),
-    (r"^$", LINEAR),
-)
-OUTSIDE: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (r"^mtp|\.mtp|nextn", ("mtp",)),
-    (r"vision|visual|mm_projector|multi_modal|patch_merge", ("vision",)),
-)
-LAYER = re.compile(r"layers\.(\d+)(?:\*|\.\*)?$|layers\.(\d+)\.(.*)$|layers\.\*\.(.*)$")
 
 
 def read_precision(
@@ -189,26 +162,6 @@ def _cache_format(section: Fields) -> str:
     if isinstance(named, dict):
         return "fp8" if named.get("num_bits") == 8 else ""
     return ""
-
-
-def places(pattern: str) -> tuple[int, tuple[str, ...]]:
-    """(layer or -1 for all, parts) that a module name or pattern of a quantization file means."""
-    if len(pattern) > LONGEST:
-        return -1, ()
-    for words, parts in OUTSIDE:
-        if re.search(words, pattern):
-            return -1, parts
-    found = LAYER.search(pattern)
-    layer, rest = -1, pattern
-    if found:
-        number = found[1] or found[2]
-        layer = int(number) if number and len(number) < 6 else -1
-        rest = "" if found[1] else (found[3] or found[4] or "")
-    rest = rest.removeprefix("re:").strip(".*")
-    for words, parts in WORDS:
-        if re.search(words, rest):
-            return layer, parts
-    return layer, ()
 
 
 def _apply_layers(section: Fields, table: Table, layers: int) -> None:

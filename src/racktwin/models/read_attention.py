@@ -6,8 +6,10 @@ from typing import Any
 
 import msgspec
 
-from racktwin.models.architecture import Attention, Indexer, LatentAttention, Mixer, Recurrent
+from racktwin.models.architecture import Attention, Indexer, Mixer
 from racktwin.models.fields import Fields, shown
+from racktwin.models.read_latent import read_compressed, read_latent
+from racktwin.models.read_recurrent import read_recurrent
 
 FULL = {"full_attention", "attention", "full", "global", "deepseek_sparse_attention"}
 SLIDING = {"sliding_attention", "sliding", "local", "swa", "chunked_attention"}
@@ -17,9 +19,9 @@ LINEAR = {"linear_attention", "linear", "mamba", "mamba2", "lightning", "kda", "
 def read_mixers(fields: Fields, layers: int) -> list[Mixer]:
     """The mixer of each of `layers` layers."""
     if fields.has("compress_ratios"):
-        return _compressed(fields, layers)
+        return read_compressed(fields, layers)
     if fields.has("kv_lora_rank"):
-        return _latent_mixers(fields, layers)
+        return read_latent(fields, layers, layer_kinds(fields, layers))
     kinds = layer_kinds(fields, layers)
     found: dict[str, Mixer] = {}
     for kind in set(kinds):
@@ -174,143 +176,3 @@ def _with_shared_cache(fields: Fields, mixers: list[Mixer]) -> list[Mixer]:
         else mixer
         for index, mixer in enumerate(mixers)
     ]
-
-
-def _latent_mixers(fields: Fields, layers: int) -> list[Mixer]:
-    """Latent attention in all layers, or in the few that linear layers leave."""
-    linear = fields.section("linear_attn_config")
-    recurrent: Mixer | None = None
-    where: set[int] = set()
-    if linear is not None:  # Kimi counts layers from 1
-        where = {number - 1 for number in linear.whole_numbers("kda_layers")}
-        recurrent = read_kimi_delta(linear)
-    elif fields.has("layer_types"):
-        kinds = layer_kinds(fields, layers)
-        where = {index for index, kind in enumerate(kinds) if kind == "linear"}
-        recurrent = read_recurrent(fields) if where else None
-    shared = _shared_indexers(fields, layers)
-    plain, sharing = (_latent(fields, reuse) for reuse in (False, True))
-    return [
-        recurrent
-        if recurrent is not None and index in where
-        else sharing
-        if shared[index]
-        else plain
-        for index in range(layers)
-    ]
-
-
-def _shared_indexers(fields: Fields, layers: int) -> list[bool]:
-    """Which layers reuse the token choice of an earlier layer."""
-    listed = fields.items("indexer_types", length=layers)
-    if listed is not None:
-        return [value == "shared" for value in listed[:layers]]
-    every = fields.integer("index_topk_freq", default=1)
-    first = fields.integer("index_skip_topk_offset", default=0, low=0)
-    return [index >= first and (index + 1 - first) % every != 0 for index in range(layers)]
-
-
-def _latent(fields: Fields, shared_indexer: bool) -> LatentAttention:
-    index = None
-    if fields.has("index_topk"):
-        index = Indexer(
-            heads=fields.integer("index_n_heads"),
-            head_dim=fields.integer("index_head_dim"),
-            top_k=fields.integer("index_topk"),
-            shared=shared_indexer,
-        )
-    return LatentAttention(
-        heads=fields.integer("num_attention_heads"),
-        q_rank=fields.integer("q_lora_rank", default=0, low=0),
-        kv_rank=fields.integer("kv_lora_rank"),
-        rope_dim=fields.integer("qk_rope_head_dim", low=0),
-        nope_dim=fields.integer("qk_nope_head_dim"),
-        value_dim=fields.integer("v_head_dim"),
-        indexer=index,
-        output_gate=fields.flag("mla_use_output_gate"),
-    )
-
-
-def _compressed(fields: Fields, layers: int) -> list[Mixer]:
-    """DeepSeek-V4: each layer's ratio says whether it keeps a window, 1 in 4 or 1 in 128."""
-    ratios = fields.items("compress_ratios", length=layers) or [0] * layers
-    width = fields.integer("head_dim")
-    rope = fields.integer("qk_rope_head_dim", high=width)
-    index = Indexer(
-        heads=fields.integer("index_n_heads"),
-        head_dim=fields.integer("index_head_dim"),
-        top_k=fields.integer("index_topk"),
-    )
-    found: dict[int, Mixer] = {}
-    for ratio in ratios[:layers]:
-        if isinstance(ratio, bool) or not isinstance(ratio, int) or ratio < 0:
-            fields.fault("compress_ratios", f"expected whole numbers, found {shown(ratio)}")
-            return [_single(fields, 0, width, rope, None)] * layers
-        if ratio not in found:
-            # Only the finest ratio is long enough to need a choice of tokens.
-            found[ratio] = _single(fields, ratio, width, rope, index if ratio == 4 else None)
-    return [found[ratio] for ratio in ratios[:layers]]
-
-
-def _single(
-    fields: Fields, ratio: int, width: int, rope: int, index: Indexer | None
-) -> LatentAttention:
-    return LatentAttention(
-        heads=fields.integer("num_attention_heads"),
-        q_rank=fields.integer("q_lora_rank"),
-        kv_rank=width - rope,
-        rope_dim=rope,
-        nope_dim=width - rope,
-        value_dim=width,
-        indexer=index,
-        compress_ratio=ratio,
-        window=fields.integer("sliding_window"),
-        single=True,
-        output_rank=fields.integer("o_lora_rank"),
-        output_groups=fields.integer("o_groups"),
-    )
-
-
-def read_recurrent(fields: Fields) -> Recurrent:
-    """The linear-attention layer of a hybrid (Qwen3.5 gated delta, MiniMax lightning)."""
-    if fields.has("linear_num_value_heads"):
-        return Recurrent(
-            kind="gated-delta",
-            key_heads=fields.integer("linear_num_key_heads"),
-            value_heads=fields.integer("linear_num_value_heads"),
-            key_dim=fields.integer("linear_key_head_dim"),
-            value_dim=fields.integer("linear_value_head_dim"),
-            conv=fields.integer("linear_conv_kernel_dim", default=4),
-        )
-    if fields.has("mamba_num_heads", "mamba_n_heads"):
-        return read_mamba(fields)
-    heads = fields.integer("num_attention_heads")
-    width = fields.integer("head_dim", default=max(1, fields.integer("hidden_size") // heads))
-    return Recurrent(
-        kind="lightning", key_heads=heads, value_heads=heads, key_dim=width, value_dim=width, conv=0
-    )
-
-
-def read_mamba(fields: Fields) -> Recurrent:
-    """The Mamba-2 layer of a hybrid (Nemotron-H, Granite, Bamba)."""
-    return Recurrent(
-        kind="mamba2",
-        key_heads=fields.integer("n_groups", "mamba_n_groups", default=1),
-        value_heads=fields.integer("mamba_num_heads", "mamba_n_heads"),
-        key_dim=fields.integer("ssm_state_size", "mamba_d_state"),
-        value_dim=fields.integer("mamba_head_dim", "mamba_d_head"),
-        conv=fields.integer("conv_kernel", "mamba_d_conv", default=4),
-    )
-
-
-def read_kimi_delta(fields: Fields) -> Recurrent:
-    """Kimi delta attention: as many key as value heads."""
-    heads, width = fields.integer("num_heads"), fields.integer("head_dim")
-    return Recurrent(
-        kind="kimi-delta",
-        key_heads=heads,
-        value_heads=heads,
-        key_dim=width,
-        value_dim=width,
-        conv=fields.integer("short_conv_kernel_size", default=4),
-    )

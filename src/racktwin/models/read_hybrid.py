@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from racktwin.models.architecture import Attention, Dense, Layer
 from racktwin.models.fields import Fields, shown
-from racktwin.models.read_attention import read_attention, read_mamba
+from racktwin.models.read_attention import read_attention
 from racktwin.models.read_feedforward import read_dense, read_experts
+from racktwin.models.read_recurrent import read_mamba
 
 SIGNS = {"M": "mamba", "*": "attention", "-": "mlp", "E": "moe"}
 
