@@ -54,6 +54,11 @@ def test_a_bad_value_is_named(flag: str, value: object, says: str) -> None:
 def test_all_faults_come_together() -> None:
     found = faults("lama-3.1-8b", "h1000", engine="vlm", max_len=0, hbm="x")
     assert found.keys() == {"model", "on", "engine", "max_len", "hbm"}
+    assert faults("qwen2.5-7b", tensor=8, engine="vlm", hbm="80").keys() == {
+        "tensor",
+        "engine",
+        "hbm",
+    }
     assert "llama" in found["model"]
     assert "h100" in found["on"]
 
@@ -65,7 +70,10 @@ def test_all_faults_come_together() -> None:
         ({"tensor": 8, "gpus": 4}, "gpus", "takes 8 GPUs; there are 4"),
         ({"pipeline": 64}, "pipeline", "at most 32"),
         ({"expert": 4}, "expert", "no experts"),
-        ({"split": "16,17"}, "pipeline", "sum to 32"),
+        ({"split": "16,17"}, "split", "sum to 32"),
+        ({"split": "0,32"}, "split", "at least 1"),
+        ({"split": "16,16", "pipeline": 4}, "split", "4 counts"),
+        ({"hbm": "16GiB,32GiB"}, "hbm", "name --pipeline"),
     ],
 )
 def test_impossible_layouts_are_refused(flags: dict[str, object], key: str, says: str) -> None:

@@ -44,12 +44,12 @@ def ledger(answer: Answer) -> dict[str, Any]:
         "fits": answer.fits,
         "loads": fit.loads,
         "verdict": answer.verdict,
-        "account": [msgspec.to_builtins(line) for line in account(answer)],
+        "account": [msgspec.to_builtins(line, enc_hook=float) for line in account(answer)],
         "weights": {part: float(size) for part, size in fit.parts.items()},
         "cache": _cache(answer),
         "log": list(answer.log),
         "remedies": [_remedy(each) for each in ([] if answer.fits else remedies(answer))],
-        "notes": [str(note) for note in answer.notes],
+        "notes": [msgspec.to_builtins(note) for note in answer.notes],
     }
 
 
@@ -128,7 +128,9 @@ def _gib(size: float) -> str:
 
 
 def _account(answer: Answer, whole: bool) -> RenderableType:
-    made = table("per GPU", "GiB", "from", title="per GPU", right=("GiB",))
+    stages = answer.layout.pipeline
+    title = f"per GPU of stage {answer.memory.stage}" if stages > 1 else "per GPU"
+    made = table(title, "GiB", "from", title=title, right=("GiB",))
     for line in account(answer):
         made.add_row(line.part, _gib(line.bytes), _origin(line, whole))
     return made

@@ -68,7 +68,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 def answer(question: Question) -> Answer:
     """Answer a question; BadInput when the layout is impossible."""
     if question.layout is not None:
-        return evaluate(question, _checked(question, question.layout))
+        return evaluate(question, question.layout)
     limit = min(question.place.gpus, question.gpus or question.place.gpus)
     legal = list(
         sizing.candidates(
@@ -128,18 +128,6 @@ def evaluate(question: Question, layout: Layout, *, chosen: bool = False) -> Ans
         log=startup.lines(fit, rule, question.max_len),
         notes=_notes(question, layout, fit),
     )
-
-
-def _checked(question: Question, layout: Layout) -> Layout:
-    limit = min(question.place.gpus, question.gpus or question.place.gpus)
-    found = sizing.faults(layout, question.model.architecture, question.precision, limit)
-    for key, values in (("hbm", question.visible), ("kv_room", question.stated.room)):
-        if isinstance(values, tuple) and len(values) != layout.pipeline:
-            message = f"{len(values)} values for {layout.pipeline} pipeline stages"
-            found.append(Finding(key, message))
-    if found:
-        raise BadInput(found, "fit")
-    return layout
 
 
 def _smallest(visible: PerStage) -> float:

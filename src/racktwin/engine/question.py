@@ -10,6 +10,7 @@ from typing import TypeVar
 import msgspec
 
 from racktwin import catalog, hardware
+from racktwin.engine import sizing
 from racktwin.engine.convention import Convention, convention
 from racktwin.engine.memory import PerStage, Stated
 from racktwin.finding import BadInput, Finding, unknown
@@ -149,6 +150,12 @@ def ask(name: str | Path, on: str | Path, flags: Flags | None = None) -> Questio
     )
     fraction = _fraction(flags.memory_fraction, findings)
     split = _split(flags.split, findings)
+    layout = _layout(flags, known, split, findings)
+    _per_stage({"hbm": hbm, "kv_room": stated.room}, layout, findings)
+    if layout is not None and known is not None and place is not None:
+        limit = min(place.gpus, flags.gpus or place.gpus)
+        checked = precision or known.precision
+        findings += sizing.faults(layout, known.architecture, checked, limit)
     if findings or known is None or place is None or rule is None or precision is None:
         raise BadInput(findings, "fit")
     if hbm is not None:  # what an engine sees: the driver has had its part
@@ -158,7 +165,7 @@ def ask(name: str | Path, on: str | Path, flags: Flags | None = None) -> Questio
         precision=precision,
         place=place,
         rule=rule,
-        layout=_layout(flags, known, split),
+        layout=layout,
         gpus=flags.gpus,
         split=split,
         fraction=fraction,
@@ -254,9 +261,12 @@ def _split(text: str | None, findings: list[Finding]) -> tuple[int, ...] | None:
     return tuple(int(word) for word in words)
 
 
-def _layout(flags: Flags, known: Model, split: tuple[int, ...] | None) -> Layout | None:
+def _layout(
+    flags: Flags, known: Model | None, split: tuple[int, ...] | None, findings: list[Finding]
+) -> Layout | None:
     """The layout the flags name; experts follow from the rest where nothing is said of them."""
-    if split is None and all(getattr(flags, key) is None for key in DEGREES):
+    unsaid = split is None and all(getattr(flags, key) is None for key in DEGREES)
+    if unsaid or known is None or {"split", "gpus", *DEGREES} & {each.key for each in findings}:
         return None
     tensor, data = flags.tensor or 1, flags.attention_data or 1
     pipeline = flags.pipeline or (len(split) if split else 1)
@@ -267,6 +277,10 @@ def _layout(flags: Flags, known: Model, split: tuple[int, ...] | None) -> Layout
             expert, cut = (stage, 1) if data > 1 else (1, stage)
         expert = expert or max(1, stage // cut)
         cut = cut or max(1, stage // expert)
+    depth = len(known.architecture.layers)
+    if split is not None and (len(split) != pipeline or sum(split) != depth or 0 in split):
+        message = f"must be {pipeline} counts of at least 1 that sum to {depth} layers"
+        findings.append(Finding("split", message))
     return Layout(
         tensor=tensor,
         pipeline=pipeline,
@@ -274,3 +288,14 @@ def _layout(flags: Flags, known: Model, split: tuple[int, ...] | None) -> Layout
         expert=expert or 1,
         expert_tensor=cut or 1,
     )
+
+
+def _per_stage(
+    sizes: dict[str, PerStage | None], layout: Layout | None, findings: list[Finding]
+) -> None:
+    stages = layout.pipeline if layout else 1
+    for key, values in sizes.items():
+        if isinstance(values, tuple) and len(values) != stages:
+            hint = "" if layout else "; name --pipeline"
+            message = f"{len(values)} values for {stages} pipeline stages{hint}"
+            findings.append(Finding(key, message))

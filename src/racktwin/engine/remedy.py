@@ -113,7 +113,7 @@ def _narrower(answer: Answer) -> Iterator[Remedy]:
 def _wider(answer: Answer) -> Iterator[Remedy]:
     """The smallest layout that fits on more GPUs."""
     question = answer.question
-    if question.stated != Stated():
+    if question.stated != Stated() or question.split or isinstance(question.visible, tuple):
         return
     for layout in sizing.candidates(
         question.model.architecture, question.precision, question.place.gpus, question.place.domain
