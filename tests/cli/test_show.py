@@ -65,10 +65,29 @@ def test_the_list_names_everything(capsys: pytest.CaptureFixture[str]) -> None:
     for kind in ("clusters", "racks", "chips"):
         for entry in listed[kind]:
             assert entry["name"] in out
-    assert listed["models"] == catalog.names("models")
-    assert listed["engines"] == catalog.names("epochs")
-    for name in (*listed["models"], *listed["engines"]):
-        assert name in out
+    for key, kind in (("models", "models"), ("engines", "epochs"), ("hosts", "hosts")):
+        names = [entry["name"] for entry in listed[key]]
+        assert names == catalog.names(kind)
+        assert all(name in out for name in names)
+
+
+def test_one_kind_with_its_details(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "show", "models")
+    row = next(line for line in out.splitlines() if line.startswith("deepseek-r1 "))
+    assert row.split() == ["deepseek-r1", "671.0", "36.6", "163,840", "fp8_block"]
+    listed = answer(capsys, "show", "Clusters")
+    assert listed["clusters"][0]["name"] == "azure-nd-gb300-v6"
+
+
+@pytest.mark.parametrize("name", ["deepseek-r1", "gpt-oss-120b", "qwen3.5-397b", "qwen2.5-vl-72b"])
+def test_a_model(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    code, out, _ = run(capsys, "show", name)
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= 100
+    assert "billion active" in out
+    found = answer(capsys, "show", name)
+    assert (found["kind"], found["name"]) == ("model", name)
+    assert found["model"]["parameters"]["total"] > 1e9
 
 
 def test_json_of_a_cluster_holds_si_numbers(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""The list of everything in the catalog."""
+"""The lists of the catalog: everything, or one kind."""
 
 from __future__ import annotations
 
@@ -12,75 +12,106 @@ from racktwin import catalog, hardware
 from racktwin.cli.console import table
 from racktwin.units import Bitrate, Watts
 
-GPUS = ("blackwell-ultra", "blackwell", "hopper")
+Section = tuple[list[dict[str, Any]], RenderableType]
+NEWEST = ("blackwell-ultra", "blackwell", "hopper")
+HINT = "racktwin show NAME for one of them; --sources tells where each figure is from"
 
 
-def listing() -> tuple[dict[str, Any], list[RenderableType]]:
-    """The JSON answer and the screen."""
-    chips = sorted((hardware.chip(name) for name in _gpus()), key=_newest)
-    clusters = [hardware.cluster(name) for name in catalog.names("clusters")]
-    clusters.sort(key=lambda cluster: _newest(cluster.chip))
-    racks = [hardware.rack(name) for name in catalog.names("racks")]
-    racks.sort(key=lambda rack: _newest(rack.host.chip))
-    models, engines = catalog.names("models"), catalog.names("epochs")
-    answer: dict[str, Any] = {
-        "kind": "list",
-        "clusters": [
-            {"name": c.name, "title": c.title, "racks": c.racks, "gpus": c.gpus,
-             "chip": c.chip.name, "power": c.power, "price": c.price}
-            for c in clusters
-        ],
-        "racks": [{"name": r.name, "title": r.title, "gpus": r.gpus} for r in racks],
-        "chips": [{"name": c.name, "title": c.title, "family": c.family} for c in chips],
-        "hosts": catalog.names("hosts"),
-        "switches": catalog.names("switches"),
-        "models": models,
-        "engines": engines,
-    }  # fmt: skip
-    screen: list[RenderableType] = [_clusters(clusters), "", _racks(racks), "", _chips(chips)]
-    for title, names in (("models", models), ("engines", engines)):
-        screen += ["", Text(title, style="bold"), Columns(names or ["none yet"], padding=(0, 3))]
-    screen += ["", Text("racktwin show NAME; --sources tells where each figure is from", "dim")]
-    return answer, screen
+def listing(kind: str = "") -> tuple[dict[str, Any], list[RenderableType]]:
+    """The JSON answer and the screen; `kind` limits both to 'clusters', 'models' and so on."""
+    sections = {kind: DETAILED[kind]} if kind else LISTS
+    answer: dict[str, Any] = {"kind": "list"}
+    screen: list[RenderableType] = []
+    for name, section in sections.items():
+        answer[name], shown = section()
+        screen += [shown, ""]
+    return answer, [*screen, Text(HINT, "dim")]
 
 
-def _gpus() -> list[str]:
-    """Names of the chips that are GPUs."""
-    chips = catalog.names("chips")
-    return [name for name in chips if catalog.load("chips", name).data["family"] in GPUS]
-
-
-def _newest(chip: hardware.Chip) -> tuple[int, float]:
-    """Sorts the newest family first, in it the fastest memory-rich chip."""
-    return GPUS.index(chip.family), -chip.peak["bf16"] * chip.memory_bandwidth
-
-
-def _clusters(clusters: list[hardware.Cluster]) -> RenderableType:
-    right = ("racks", "GPUs", "NVLink", "per GPU", "IT power", "$/GPU/h")
-    made = table("", "racks", "GPUs", "chip", "NVLink", "per GPU", "IT power", "$/GPU/h",
-                 title="clusters", right=right)  # fmt: skip
-    for c in clusters:
+def clusters() -> Section:
+    """Clusters, the newest chip first."""
+    found = [hardware.cluster(name) for name in catalog.names("clusters")]
+    found.sort(key=lambda cluster: _age(cluster.chip))
+    columns = ("racks", "GPUs", "chip", "NVLink", "per GPU", "IT power", "$/GPU/h")
+    made = table("", *columns, title="clusters", right=tuple({*columns} - {"chip"}))
+    for c in found:
         nic, power = Bitrate(c.nic).text(3), Watts(c.power).text(3)
-        made.add_row(c.name, f"{c.racks:,}", f"{c.gpus:,}", c.chip.name,
-                     f"{c.gpus_per_domain}", nic, power, f"{c.price:.2f}")  # fmt: skip
-    return made
+        size = (f"{c.racks:,}", f"{c.gpus:,}", c.chip.name, f"{c.gpus_per_domain}")
+        made.add_row(c.name, *size, nic, power, f"{c.price:.2f}")
+    answer = [
+        {"name": c.name, "title": c.title, "racks": c.racks, "gpus": c.gpus}
+        | {"chip": c.chip.name, "power": c.power, "price": c.price}
+        for c in found
+    ]
+    return answer, made
 
 
-def _racks(racks: list[hardware.Rack]) -> RenderableType:
-    made = table("", "GPUs", "hosts", "NVLink", "power", "", title="racks",
-                 right=("GPUs", "hosts", "NVLink", "power"))  # fmt: skip
-    for r in racks:
-        made.add_row(r.name, f"{r.gpus}", f"{r.hosts}", f"{r.domain}",
-                     Watts(r.power()).text(3), r.title)  # fmt: skip
-    return made
+def racks() -> Section:
+    """Racks, the newest chip first."""
+    found = [hardware.rack(name) for name in catalog.names("racks")]
+    found.sort(key=lambda rack: _age(rack.host.chip))
+    right = ("GPUs", "hosts", "NVLink", "power")
+    made = table("", *right, "", title="racks", right=right)
+    for r in found:
+        counts = (f"{r.gpus}", f"{r.hosts}", f"{r.domain}")
+        made.add_row(r.name, *counts, Watts(r.power()).text(3), r.title)
+    answer = [{"name": r.name, "title": r.title, "gpus": r.gpus, "power": r.power()} for r in found]
+    return answer, made
 
 
-def _chips(chips: list[hardware.Chip]) -> RenderableType:
-    made = table("", "dense NVFP4", "FP8", "BF16", "memory", "seen", "bandwidth", "NVLink", "TDP",
-                 title="chips", right=("dense NVFP4", "FP8", "BF16", "memory", "seen",
-                                       "bandwidth", "NVLink", "TDP"))  # fmt: skip
-    for c in chips:
-        peaks = [str(c.peak[name]) if name in c.peak else "-" for name in ("nvfp4", "fp8", "bf16")]
-        made.add_row(c.name, *peaks, str(c.memory_sold), c.memory_visible.text(3),
-                     str(c.memory_bandwidth), str(c.nvlink), str(c.tdp))  # fmt: skip
-    return made
+def chips() -> Section:
+    """GPUs, the newest first."""
+    entries = [catalog.load("chips", name) for name in catalog.names("chips")]
+    found = [hardware.chip(each.name) for each in entries if each.data["family"] in NEWEST]
+    found.sort(key=_age)
+    right = ("dense NVFP4", "FP8", "BF16", "memory", "seen", "bandwidth", "NVLink", "TDP")
+    made = table("", *right, title="chips", right=right)
+    for c in found:
+        peaks = [
+            c.peak[name].text(3) if name in c.peak else "-" for name in ("nvfp4", "fp8", "bf16")
+        ]
+        memory = (str(c.memory_sold), c.memory_visible.text(3), str(c.memory_bandwidth))
+        made.add_row(c.name, *peaks, *memory, str(c.nvlink), str(c.tdp))
+    return [{"name": c.name, "title": c.title, "family": c.family} for c in found], made
+
+
+def models() -> Section:
+    """Models with their size, by name."""
+    from racktwin import models
+
+    found = [models.model(name) for name in catalog.names("models")]
+    made = table("", "billions", "active", "context", "published", title="models",
+                 right=("billions", "active", "context"))  # fmt: skip
+    answer = []
+    for m in found:
+        counts = models.parameters(m.architecture)
+        total, active = (f"{count / 1e9:,.1f}" for count in (counts.total, counts.active))
+        made.add_row(m.name, total, active, f"{m.architecture.context:,}", m.precision.name)
+        answer.append({"name": m.name, "title": m.title, "total": counts.total,
+                       "active": counts.active, "context": m.architecture.context})  # fmt: skip
+    return answer, made
+
+
+def names(title: str, kind: str) -> Section:
+    """Names only, in columns."""
+    found = catalog.names(kind)
+    made = table("", title=title)
+    made.add_row(Columns(found or ["none yet"], padding=(0, 3)))
+    return [{"name": name} for name in found], made
+
+
+def _age(chip: hardware.Chip) -> tuple[int, float]:
+    """Sorts the newest family first, in it the fastest chip."""
+    return NEWEST.index(chip.family), -chip.peak["bf16"] * chip.memory_bandwidth
+
+
+LISTS = {
+    "clusters": clusters,
+    "racks": racks,
+    "chips": chips,
+    "hosts": lambda: names("hosts", "hosts"),
+    "switches": lambda: names("switches", "switches"),
+    "models": lambda: names("models", "models"),
+    "engines": lambda: names("engines", "epochs"),
+}
+DETAILED = {**LISTS, "models": models}

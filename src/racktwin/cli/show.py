@@ -25,14 +25,15 @@ def show(
 ) -> None:
     """List the catalog, or show one thing of it on one screen.
 
-      racktwin show
-      racktwin show azure-nd-gb300-v6 --racks 8
-      racktwin show gb300 --sources
+    racktwin show
+    racktwin show models
+    racktwin show azure-nd-gb300-v6 --racks 8
+    racktwin show gb300 --sources
 
     Parameters
     ----------
     name
-        A cluster, rack, host, chip, switch, model or engine, or a file that describes one.
+        A cluster, rack, host, chip, switch, model, engine; a file; or a kind, such as models.
     racks
         Size of a cluster in racks.
     nodes
@@ -44,13 +45,15 @@ def show(
     """
     from racktwin.cli.card import card
     from racktwin.cli.console import print_json, print_screen
-    from racktwin.cli.listing import listing
+    from racktwin.cli.listing import DETAILED, listing
 
-    kind = find(name) if name else "list"
+    listed = name.lower() if name.lower() in DETAILED else ""
+    kind = "list" if listed or not name else find(name)
     if kind != "clusters" and (racks is not None or nodes is not None):
         flag = "--racks" if racks is not None else "--nodes"
         raise BadInput([Finding(flag, "only a cluster has a size to choose")], "racktwin show")
-    answer, screen = card(kind, name, racks, nodes, sources) if name else listing()
+    is_list = kind == "list"
+    answer, screen = listing(listed) if is_list else card(kind, name, racks, nodes, sources)
     if json:
         print_json({"schema": SCHEMA, **answer})
         return
