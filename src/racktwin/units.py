@@ -189,6 +189,17 @@ class Hertz(Quantity):
     example = "1.98 GHz"
 
 
+class Rate(Quantity):
+    """Requests per second."""
+
+    units = {"/s": 1.0, "req/s": 1.0, "/min": 1 / 60, "req/min": 1 / 60, "/h": 1 / 3600}  # noqa: RUF012
+    shown = ("/s",)
+    most = 1e9
+    zero = False
+    bare = True
+    example = "40/s"
+
+
 class Watts(Quantity):
     """Power, watts."""
 

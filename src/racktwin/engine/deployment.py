@@ -71,3 +71,19 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
     def gpus(self) -> int:
         """GPUs of one copy."""
         return sum(pool.gpus for pool in self.pools.values())
+
+    @property
+    def title(self) -> str:
+        """In one line: '10 x prefill TP2 + 1 x decode DP16/EP16'."""
+        return " + ".join(self.titles)
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """One line per pool."""
+        if self.serve is not None:
+            count = f"{self.serve.replicas} x " if self.serve.replicas > 1 else ""
+            chunk = f", chunks of {self.serve.max_batch_tokens:,}"
+            return (f"{count}aggregated {self.serve.layout.title}{chunk}",)
+        return tuple(
+            f"{pool.replicas} x {role} {pool.layout.title}" for role, pool in self.pools.items()
+        )

@@ -156,6 +156,7 @@ class StepTable:
         if self.draft is not None:
             work = work + np.where(batch > 0, self.draft.joules(batch, context), 0.0)
         attended = self.prefill.joules(np.maximum(prompts, 1.0), new, behind)
+        attended = attended * np.minimum(prompts, 1.0)
         work = work + np.where(prompts * new > 0, attended, 0.0)
         seconds = np.asarray(seconds, float)
         return np.minimum(chip.idle_power * seconds + work / self.pipeline, chip.tdp * seconds)

@@ -39,6 +39,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     speculation: Speculation = Speculation()
     fraction: float | None = None
     price: float
+    price_note: str = ""
     spare: int = 0
     top: int = 10
 

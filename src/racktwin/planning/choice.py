@@ -115,7 +115,7 @@ def _record(
 ) -> Choice:
     ask, traffic = priced.ask, priced.ask.traffic
     ttft, tpot, rate = float(one.ttft[0]), float(one.tpot[0]), float(one.rate[0])
-    ttft_error, tpot_error, rate_error = _errors(ask, deployment)
+    ttft_error, tpot_error, rate_error = errors(deployment)
     gpus = deployment.gpus
     output = rate * traffic.output / gpus
     total = rate * (traffic.input + traffic.output) / gpus
@@ -130,8 +130,8 @@ def _record(
         tpot=tpot_error.of(tpot, "s"),
         output_rate=rate_error.of(output, "output tokens/s/GPU"),
         total_rate=rate_error.of(total, "total tokens/s/GPU"),
-        per_user=_inverse(tpot_error).of(1 / tpot, "tokens/s/user"),
-        cost=_inverse(rate_error).of(dollars, "$/Mtok output"),
+        per_user=inverse(tpot_error).of(1 / tpot, "tokens/s/user"),
+        cost=inverse(rate_error).of(dollars, "$/Mtok output"),
         watts=WATTS.of(watts, "W/GPU"),
         requests=rate,
         concurrency=rate * (ttft + traffic.steps * tpot),
@@ -146,10 +146,11 @@ def _record(
     )
 
 
-def _errors(ask: Ask, deployment: Deployment) -> tuple[Interval, Interval, Interval]:
+def errors(deployment: Deployment) -> tuple[Interval, Interval, Interval]:
     """Intervals of TTFT, TPOT and rate of predictions of this kind."""
     role: Role = "aggregated" if deployment.serve else "disaggregated"
-    chip, engine, name = ask.cluster.chip.name, ask.epoch.engine, ask.model.name
+    chip, engine = deployment.cluster.chip.name, deployment.engine.engine
+    name = deployment.model.name
     return (
         interval("ttft", chip=chip, engine=engine, role=role, model=name),
         interval("tpot", chip=chip, engine=engine, role=role, model=name),
@@ -157,7 +158,7 @@ def _errors(ask: Ask, deployment: Deployment) -> tuple[Interval, Interval, Inter
     )
 
 
-def _inverse(error: Interval) -> Interval:
+def inverse(error: Interval) -> Interval:
     """The interval of one over the figure."""
     return Interval(1 / error.high, 1 / error.low, error.text)
 
@@ -175,5 +176,5 @@ def _limit(priced: Priced, one: Candidates, batch: float) -> str:
     if room < larger[0]:
         return f"KV memory at {room:,.0f} sequences per rank"
     if ask.tpot is not None:
-        return f"TPOT limit: the next batch ({larger[0]:,} per rank) is over {ask.tpot * 1e3:g} ms"
-    return f"no gain from the next batch ({larger[0]:,} per rank)"
+        return f"the next batch, {larger[0]:,}, is over the TPOT limit"
+    return f"no gain from the next batch, {larger[0]:,}"

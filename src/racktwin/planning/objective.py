@@ -15,11 +15,12 @@ from racktwin.serving.traffic import Traffic
 
 
 class Terms(msgspec.Struct, frozen=True):
-    """What objectives need besides the candidates. price: $/GPU/h."""
+    """What objectives need besides the candidates. price: $/GPU/h; gpus: budget, GPUs."""
 
     traffic: Traffic
     cluster: Cluster
     price: float
+    gpus: int
 
 
 def output_per_gpu(candidates: Candidates, terms: Terms) -> Array:
@@ -38,11 +39,13 @@ def cost_per_token(candidates: Candidates, terms: Terms) -> Array:
 
 
 def it_watts(candidates: Candidates, cluster: Cluster) -> Array:
-    """W of IT per GPU: the GPU at its mean power, and its share of the rest of the rack at its
-    limit (CPUs, NICs, switches, conversion).
-    """
-    rest = cluster.rack_power / cluster.gpus_per_rack - cluster.chip.tdp
-    return candidates.watts + rest
+    """W of IT per GPU: the GPU at its mean power and its share of the rest of the rack."""
+    return candidates.watts + idle_watts(cluster)
+
+
+def idle_watts(cluster: Cluster) -> float:
+    """W of a GPU's share of the rest of its rack at its limit: CPUs, NICs, switches, conversion."""
+    return float(cluster.rack_power / cluster.gpus_per_rack - cluster.chip.tdp)
 
 
 def tokens_per_watt(candidates: Candidates, terms: Terms) -> Array:
@@ -61,10 +64,14 @@ OBJECTIVES: dict[str, tuple[Objective, str]] = {
 
 
 def score(name: str, candidates: Candidates, terms: Terms) -> Array:
-    """The score of every candidate under the objective called `name`."""
+    """The score of every candidate under the objective called `name`.
+
+    GPUs of the budget that whole copies leave idle count as spent, except for latency.
+    """
     if name not in OBJECTIVES:
         raise BadInput([unknown("--objective", name, OBJECTIVES)])
     scored = OBJECTIVES[name][0](candidates, terms)
     if name == "latency":
-        scored = scored - 1e-6 * candidates.ttft
-    return np.asarray(scored)
+        return np.asarray(scored - 1e-6 * candidates.ttft)
+    used = np.floor(terms.gpus / candidates.gpus) * candidates.gpus / terms.gpus
+    return np.asarray(np.where(scored > 0, scored * used, scored / used))

@@ -21,6 +21,8 @@ from racktwin.planning.search import (
     join,
 )
 
+EQUAL = 0.03  # scores this close are a tie: predictions are less sure than that
+
 
 class FrontPoint(msgspec.Struct, frozen=True):
     """A point of the Pareto front. per_gpu: output tokens/s/GPU; per_user: tokens/s/user."""
@@ -80,12 +82,11 @@ def plan(ask: Ask) -> Plan:
     every = candidates_of(priced)
     if not len(every):
         raise BadInput([_no_room(priced)], "plan")
-    terms = Terms(ask.traffic, ask.cluster, ask.price)
+    terms = Terms(ask.traffic, ask.cluster, ask.price, ask.gpus)
     excess = _excess(every, ask)
     good = excess <= 1
     scored = np.where(good, score(ask.objective, every, terms), -np.inf)
-    ranked = _distinct(every, np.argsort(-scored, kind="stable"), int(good.sum()), ask.top)
-    best = tuple(choose(priced, every, int(index)) for index in ranked)
+    best = tuple(choose(priced, every, index) for index in _distinct(every, scored, ask.top))
     closest = None if best else choose(priced, every, int(np.argmin(excess)))
     return Plan(
         ask=ask,
@@ -109,19 +110,23 @@ def _excess(every: Candidates, ask: Ask) -> NDArray[np.float64]:
     return over
 
 
-def _distinct(every: Candidates, order: NDArray[np.int64], good: int, top: int) -> list[int]:
-    """The best candidate of each pair of layouts, best first, `top` of them."""
-    seen: set[tuple[int, int]] = set()
-    found = []
-    for index in order[:good]:
-        pair = (int(every.prefill[index]), int(every.decode[index]))
-        if pair in seen:
-            continue
-        seen.add(pair)
-        found.append(int(index))
-        if len(found) == top:
+def _distinct(every: Candidates, scored: NDArray[np.float64], top: int) -> list[int]:
+    """One candidate for each of the `top` best pairs of layouts, best first.
+
+    Among those of a pair within `EQUAL` of its best, the one with the fewest GPUs.
+    """
+    left = scored.copy()
+    found: list[int] = []
+    while len(found) < top:
+        best = left.max(initial=-np.inf)
+        if best == -np.inf:
             break
-    return found
+        at = int(left.argmax())
+        pair = (every.prefill == every.prefill[at]) & (every.decode == every.decode[at])
+        equal = np.flatnonzero(pair & (left >= best - EQUAL * abs(best)))
+        found.append(int(equal[np.lexsort((-left[equal], every.gpus[equal]))[0]]))
+        left[pair] = -np.inf
+    return sorted(found, key=lambda index: -scored[index])
 
 
 def _front(every: Candidates, terms: Terms, excess: NDArray[np.float64]) -> tuple[FrontPoint, ...]:

@@ -18,11 +18,11 @@ from racktwin.planning.rank import Rank
 from racktwin.serving import aggregated, disaggregated
 from racktwin.serving.traffic import Traffic
 
-BATCHES = np.array(
-    [1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048]
-)
-REPLICAS = np.array([1, 2, 3, 4, 6, 8])
+# Sequences per rank: steps of at most a quarter, so the best load is met within a few percent.
+BATCHES = np.unique(np.round(np.geomspace(1, 2048, 45)).astype(np.int64))
+REPLICAS = np.array([1, 2, 3, 4, 6])
 BUSY = 0.9  # highest share of time a prefill replica is planned to work
+LARGEST = 144  # GPUs of one copy: two NVL72 racks; more of the same is more copies
 
 
 class Candidates(msgspec.Struct, frozen=True):
@@ -72,7 +72,8 @@ def aggregated_candidates(
 
 
 def _aggregated(index: int, rank: Rank, epoch: Epoch, traffic: Traffic, gain: float) -> Candidates:
-    batch, budget = (each.ravel() for each in np.meshgrid(BATCHES, rank.budgets))
+    grid = np.meshgrid(BATCHES.astype(float), rank.budgets)
+    batch, budget = grid[0].ravel(), grid[1].ravel()
     room = np.repeat(rank.capacity, len(BATCHES))
     at = aggregated.point(rank.table, epoch, traffic, batch, budget, gain)
     layout = rank.layout
@@ -92,7 +93,7 @@ def _aggregated(index: int, rank: Rank, epoch: Epoch, traffic: Traffic, gain: fl
         budget=budget,
         prefills=0 * one,
         decodes=one,
-        batch=batch.astype(float),
+        batch=batch,
         gpus=np.full(len(batch), float(layout.gpus)),
         ttft=at.ttft,
         tpot=at.tpot,
@@ -166,7 +167,7 @@ def disaggregated_candidates(
     wanted = count * second.rate[two]
     need = np.maximum(np.ceil(wanted / (BUSY * first.rate[one])), 1.0)
     size = need * first.gpus[one] + count * second.gpus[two]
-    keep = (size <= gpus) & (np.gcd(need.astype(np.int64), count) == 1)
+    keep = (size <= min(gpus, LARGEST)) & (np.gcd(need.astype(np.int64), count) == 1)
     one, two, count, wanted, need, size = (
         each[keep] for each in (one, two, count, wanted, need, size)
     )

@@ -21,7 +21,8 @@ def layouts(
     """All legal layouts of one replica on at most `gpus` GPUs.
 
     Tensor parallelism stays inside an NVLink domain; only expert groups of attention-data ranks
-    may span domains; pipelines are tried without attention-data parallelism.
+    may span domains. Pipelines are tried between full domains only: no published serving row uses
+    one inside a domain.
     """
     domain = min(cluster.gpus_per_domain, gpus)
     found = []
@@ -30,7 +31,7 @@ def layouts(
         spans = stage > domain
         if tensor > domain or stage > WIDEST or stage * pipeline > gpus:
             continue
-        if pipeline > 1 and data > 1:
+        if pipeline > 1 and (data > 1 or 2 * stage <= domain):
             continue
         for expert in _expert_degrees(architecture, stage, data, spans):
             layout = Layout(

@@ -16,7 +16,7 @@ from racktwin.estimate import Evidence
 from racktwin.serving import aggregated, disaggregated
 from racktwin.serving.traffic import Traffic
 
-LOADS = np.geomspace(1e-3, 1.0, 61)  # shares of the largest batch the state is looked for at
+LOADS = np.geomspace(1e-5, 1.0, 101)  # shares of the largest batch the state is looked for at
 
 
 class SteadyState(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,0 +1,74 @@
+"""`racktwin plan`: which deployment of a model serves a traffic best on a cluster."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from racktwin.planning.wish import Wish
+
+SCHEMA = "racktwin/plan/1"
+QUIET = Parameter(show_default=False)
+NOTHING_MEETS = 1
+
+
+def plan(
+    model: str,
+    *,
+    on: Annotated[list[str], QUIET],
+    input: int,
+    output: int,
+    wish: Annotated[Wish | None, Parameter(name="*")] = None,
+    out: Annotated[str, QUIET] = "",
+    json: Annotated[bool, QUIET] = False,
+) -> int:
+    """Rank every deployment of a model on a cluster that meets the latency limits.
+
+      racktwin plan deepseek-r1 --on azure-nd-gb300-v6 --input 8192 --output 1024 --tpot 20ms
+      racktwin plan llama-3.1-70b --on hgx-b200 --gpus 16 --input 2000 --output 500 --ttft 1s
+      racktwin plan gpt-oss-120b --on hgx-b200 --on hgx-b300 --input 1024 --output 1024
+
+    Exit code: 0 something meets the limits, 1 nothing does (the closest is shown), 2 bad input.
+
+    Parameters
+    ----------
+    model
+        A model of the catalog, a Hugging Face id, or a path to a config.json.
+    on
+        A cluster or a cluster file; give it twice to compare two machines.
+    input
+        Mean input tokens of a request.
+    output
+        Mean output tokens of a request.
+    wish
+        Everything below.
+    out
+        Folder to write: report.html, plan.json, deployment.yaml and the engine's launch files.
+    json
+        Print JSON (schema racktwin/plan/1) instead of a screen.
+    """
+    from racktwin.cli.console import print_json, print_screen
+    from racktwin.cli.plan_screen import comparison, screen
+    from racktwin.planning.plan import plan as search
+    from racktwin.planning.record import record
+    from racktwin.planning.wish import asks
+
+    plans = [search(ask) for ask in asks(model, on, input, output, wish or Wish())]
+    written: tuple[str, ...] = ()
+    if out:
+        from racktwin.cli.plan_folder import write_plan
+
+        written = write_plan(out, plans[0])
+    if json:
+        answers = [record(each) for each in plans]
+        answer = answers[0] if len(answers) == 1 else {"plans": answers}
+        print_json({"schema": SCHEMA, **answer})
+    else:
+        for each in plans:
+            print_screen(screen(each))
+        if len(plans) > 1:
+            print_screen(comparison(plans))
+        if written:
+            print("wrote " + ", ".join(written))
+    return 0 if all(each.choices for each in plans) else NOTHING_MEETS

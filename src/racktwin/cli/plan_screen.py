@@ -1,0 +1,163 @@
+"""The screen of `racktwin plan`: the ranking, the front, why the first stops where it does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from racktwin.cli.console import table
+from racktwin.cli.plot import scatter
+from racktwin.estimate import Estimate
+from racktwin.planning.ask import Ask
+from racktwin.planning.choice import Choice
+from racktwin.planning.objective import OBJECTIVES
+from racktwin.planning.plan import Plan
+from racktwin.units import Seconds
+
+LEFT = 51  # columns of the plot beside the reasons
+COLUMNS = ("GPUs", "out tok/s/GPU", "(total)", "TPOT ms", "TTFT s", "rack kW", "$/Mtok out")
+
+
+def screen(plan: Plan) -> Iterator[RenderableType]:
+    """The parts of the screen, top to bottom."""
+    yield from _head(plan)
+    yield ""
+    if not plan.choices:
+        yield Text("nothing meets the limits; this comes closest:", style="bold yellow")
+    yield _ranking(plan.choices or (plan.best,))
+    yield ""
+    yield from _beside(_front(plan), _why(plan))
+    yield ""
+    yield from _footing(plan)
+
+
+def _head(plan: Plan) -> Iterator[RenderableType]:
+    ask = plan.ask
+    cluster = ask.cluster
+    chip = cluster.chip.name.upper()
+    size = f"{cluster.racks:,} racks, {cluster.gpus:,} {chip}"
+    if ask.gpus < cluster.gpus:
+        size = f"{ask.gpus:,} of {cluster.gpus:,} {chip}"
+    cache = f" and {ask.precision.kv.upper()} KV"
+    yield Text.assemble(
+        (ask.model.title, "bold"),
+        f" in {ask.precision.name.upper()}{cache}  on  ",
+        (cluster.name, "bold"),
+        f" ({size}), {ask.epoch.name}",
+    )
+    yield f"{_traffic(ask)}    {_limits(ask)}    best {OBJECTIVES[ask.objective][1]}"
+    yield (
+        f"{plan.candidates:,} deployments of {plan.layouts} layouts priced in {plan.seconds:.1f} s"
+        f", {plan.meeting:,} within the limits"
+    )
+
+
+def _traffic(ask: Ask) -> str:
+    traffic = ask.traffic
+    text = f"{traffic.input:,.0f} in / {traffic.output:,.0f} out"
+    if traffic.prefix_hit:
+        text += f", {traffic.prefix_hit:.0%} of the input cached"
+    if ask.speculation.tokens:
+        text += f", MTP {ask.speculation.tokens} at {ask.speculation.acceptance:.0%}"
+    return text
+
+
+def _limits(ask: Ask) -> str:
+    limits = {"TTFT": ask.ttft, "TPOT": ask.tpot}
+    said = [f"{name} <= {Seconds(limit)}" for name, limit in limits.items() if limit is not None]
+    return ", ".join(said) or "no latency limits"
+
+
+def _ranking(choices: Sequence[Choice]) -> Table:
+    made = table("#", "deployment (one copy)", *COLUMNS, right=("#", *COLUMNS))
+    for rank, each in enumerate(choices, 1):
+        made.add_row(
+            str(rank),
+            "\n + ".join(each.deployment.titles),
+            f"{each.deployment.gpus:,}",
+            _sure(each.output_rate, ",.0f"),
+            f"{each.total_rate.value:,.0f}",
+            _sure(each.tpot, ".1f", 1e3),
+            _sure(each.ttft, ".2f"),
+            f"{each.rack_power / 1e3:.0f}",
+            f"{each.cost.value:.2f}",
+            style="bold green" if rank == 1 else "",
+        )
+    return made
+
+
+def _sure(estimate: Estimate, form: str, scale: float = 1.0) -> str:
+    return f"{estimate.value * scale:{form}} ±{estimate.relative:.0%}"
+
+
+def _front(plan: Plan) -> list[str]:
+    users = [each.per_user for each in plan.front]
+    rates = [each.per_gpu for each in plan.front]
+    return ["output tok/s/GPU against tok/s/user", *scatter(users, rates)]
+
+
+def _why(plan: Plan) -> list[str]:
+    best = plan.best
+    step = sum(best.parts.values())
+    shares = sorted(best.parts.items(), key=lambda part: -part[1])[:4]
+    lines = [
+        f"why #1 stops at batch {_batch(best):,} per rank" if plan.choices else "what limits it",
+        f"  {best.limit}",
+        f"  decode step {step * 1e3:.1f} ms:",
+        *(f"    {seconds / step:4.0%}  {name}" for name, seconds in shares),
+    ]
+    watts = best.watts.value * best.deployment.gpus * best.deployment.copies
+    copies = f"{best.deployment.copies:,} copies"
+    if best.busy_copies < best.deployment.copies:
+        copies += f" ({best.busy_copies:,} busy)"
+    rate = f"{best.cluster_rate / 1e6:,.2f} M out tok/s, {watts / 1e6:.2f} MW"
+    return [*lines, f"all {plan.ask.gpus:,} GPUs: {copies},", f"  {rate}"]
+
+
+def _batch(choice: Choice) -> int:
+    pool = choice.deployment.serve or choice.deployment.decode
+    assert pool is not None
+    return pool.max_batch
+
+
+def _beside(left: list[str], right: list[str]) -> Iterator[str]:
+    for one, other in zip_longest(left, right, fillvalue=""):
+        yield f"{one:<{LEFT}}{other}".rstrip()
+
+
+def _footing(plan: Plan) -> Iterator[RenderableType]:
+    best, ask = plan.best, plan.ask
+    known = {each for part in best.evidence.values() for each in part}
+    measured = sum(each.kind == "measured" for each in known)
+    yield f"evidence: TPOT {best.tpot.evidence}"
+    yield f"          TTFT {best.ttft.evidence}"
+    others = sorted(str(each) for each in known if each.kind != "measured")
+    yield f"kernels:  {measured} of {len(known)} operator prices measured; {'; '.join(others)}"
+    yield f"price:    ${ask.price:.2f}/GPU/h ({ask.price_note})"
+
+
+def comparison(plans: Sequence[Plan]) -> Iterator[RenderableType]:
+    """The best deployments of several clusters, a column each."""
+    names = [each.ask.cluster.name for each in plans]
+    made = table("", *names, title="side by side", right=tuple(names))
+    best = [each.best for each in plans]
+    rows = {
+        "deployment": [each.deployment.title for each in best],
+        "within the limits": ["yes" if each.choices else "no" for each in plans],
+        "GPUs of a copy": [f"{each.deployment.gpus:,}" for each in best],
+        "output tok/s/GPU": [_sure(each.output_rate, ",.0f") for each in best],
+        "total tok/s/GPU": [_sure(each.total_rate, ",.0f") for each in best],
+        "TPOT ms": [_sure(each.tpot, ".1f", 1e3) for each in best],
+        "TTFT s": [_sure(each.ttft, ".2f") for each in best],
+        "W of IT per GPU": [_sure(each.watts, ",.0f") for each in best],
+        "$/Mtok output": [_sure(each.cost, ".2f") for each in best],
+        "output tok/s, all copies": [f"{each.cluster_rate:,.0f}" for each in best],
+    }
+    for name, cells in rows.items():
+        made.add_row(name, *cells)
+    yield ""
+    yield made
