@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from racktwin.engine.account import account
 from racktwin.engine.fit import Answer, answer
-from racktwin.engine.question import Flags, ask
+from racktwin.engine.flags import Flags
+from racktwin.engine.question import ask
 from racktwin.engine.remedy import remedies
 from racktwin.finding import BadInput
 from racktwin.models import Layout
@@ -135,3 +136,13 @@ def test_any_size_gets_an_answer(engine: str, name: str, memory: float, length: 
     assert found.memory.loads == (found.memory.kv_room > 0)
     for each in remedies(found):
         assert each.answer.fits or each.answer.memory.kv_room >= found.memory.kv_room
+
+
+def test_copies_of_the_cache_are_noted() -> None:
+    (latent,) = asked("deepseek-r1", "h200", tensor=8).notes
+    assert "the same latent cache" in latent.message
+    (heads,) = asked("qwen3-235b-a22b", "h200", tensor=8).notes
+    assert "4 key-value heads" in heads.message
+    spread = asked("deepseek-r1", "h200", attention_data=8)
+    assert spread.notes == ()
+    assert spread.tokens == 8 * spread.memory.kv_tokens

@@ -8,8 +8,9 @@ import yaml
 from racktwin.engine.cache import caches
 from racktwin.engine.convention import convention
 from racktwin.engine.fit import Answer, answer
+from racktwin.engine.flags import Flags
 from racktwin.engine.memory import Stated, memory
-from racktwin.engine.question import Flags, ask
+from racktwin.engine.question import ask
 from racktwin.finding import BadInput
 from racktwin.models import Attention, Dense, Layer, Layout, Precision, model
 from racktwin.models.architecture import Architecture

@@ -3,7 +3,8 @@
 import pytest
 
 from racktwin.engine.fit import answer
-from racktwin.engine.question import Flags, ask, find_place
+from racktwin.engine.flags import Flags
+from racktwin.engine.question import ask, find_place
 from racktwin.finding import BadInput
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from racktwin.engine.question import Flags
+from racktwin.engine.flags import Flags
 
 SCHEMA = "racktwin/fit/1"
 DOES_NOT_FIT = 1

@@ -10,7 +10,8 @@ from racktwin.engine import sizing, startup
 from racktwin.engine.memory import MemoryFit, PerStage, memory
 from racktwin.engine.question import Question
 from racktwin.finding import BadInput, Finding
-from racktwin.models import Layout
+from racktwin.models import LatentAttention, Layout
+from racktwin.models.layout import check
 
 GIB = 1 << 30
 
@@ -135,8 +136,17 @@ def _smallest(visible: PerStage) -> float:
 
 
 def _notes(question: Question, layout: Layout, fit: MemoryFit) -> tuple[Finding, ...]:
-    notes = list(question.notes)
-    context = question.model.architecture.context
+    architecture = question.model.architecture
+    legality = check(layout, architecture, question.precision)
+    notes = [*question.notes, *(each for each in legality if each.note)]
+    latent = any(isinstance(layer.mixer, LatentAttention) for layer in architecture.kinds)
+    if latent and layout.tensor > 1:
+        message = (
+            f"all {layout.tensor} ranks keep the same latent cache; "
+            f"with --attention-data they keep different ones"
+        )
+        notes.append(Finding("tensor", message, note=True))
+    context = architecture.context
     if question.max_len > context:
         message = f"{question.max_len:,} is beyond the model's {context:,} tokens"
         notes.append(Finding("max_len", message, note=True))
