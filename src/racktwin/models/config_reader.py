@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from racktwin.finding import BadInput, Finding
-from racktwin.models.architecture import Architecture, Layer
-from racktwin.models.fields import Fields, shown
+from racktwin.models.architecture import Architecture, Layer, Recurrent
+from racktwin.models.fields import HIDDEN, Fields, shown
 from racktwin.models.precision import Precision
 from racktwin.models.quantization import read_precision
 from racktwin.models.read_attention import read_mixers
@@ -19,6 +20,13 @@ from racktwin.models.read_hybrid import read_blocks, read_pattern
 from racktwin.models.read_vision import read_vision
 
 LARGEST_FILE = 16 * 2**20  # bytes; the longest known config.json has 3.1e6
+LARGEST_INDEX = 2**28  # bytes; a few hundred thousand tensor names have 5e7
+HEAD = re.compile(rb'"(?:[\w.]{0,200}\.)?(?:lm_head|head|embed_out|output)\.q?weight')
+EMBEDDING = re.compile(rb"embed|wte|word_embeddings")
+NOT_DECODERS = (
+    *("bert", "roberta", "xlm-roberta", "distilbert", "deberta-v2", "clip", "siglip", "vit"),
+    *("wav2vec2", "hubert", "whisper"),
+)
 NESTED = ("text_config", "llm_config", "language_config")
 DEEPEST = 4096  # layers
 TIED_FAMILIES = ("gemma", "gpt2", "opt", "bloom", "falcon", "starcoder2", "cohere")
@@ -63,6 +71,8 @@ def _refuse_other_kinds(fields: Fields) -> None:
     """Objects that are not the config of a decoder."""
     if fields.has("quantization", "quant_algo") and not fields.has("hidden_size", *NESTED):
         fields.fault("", "this is a hf_quant_config; give the config.json it stands beside")
+    elif fields.text("model_type") in NOT_DECODERS:
+        fields.fault("model_type", f"{fields.text('model_type')} is not a language model")
     elif fields.flag("is_encoder_decoder"):
         fields.fault("is_encoder_decoder", "encoder-decoder models are not covered")
     elif not fields.values:
@@ -73,6 +83,9 @@ def _architecture(whole: Fields, text: Fields, name: str, head_stored: bool | No
     layers = _layers(text)
     if not layers:
         text.fault("num_hidden_layers", "the config describes no layers")
+    states = [key for key in text.values if key.startswith(("mamba_", "ssm_")) and text.has(key)]
+    if states and not any(isinstance(layer.mixer, Recurrent) for layer in layers):
+        text.fault(states[0], "names state-space layers, but no key says which layers they are")
     family = text.text("model_type")
     outside = whole.flag("tie_word_embeddings", default=family.startswith(TIED_FAMILIES))
     tied = text.flag("tie_word_embeddings", default=outside)
@@ -84,7 +97,7 @@ def _architecture(whole: Fields, text: Fields, name: str, head_stored: bool | No
         tied = True
     return Architecture(
         name=name or text.text("model_type", default="model"),
-        hidden=text.integer("hidden_size", "n_embd", "d_model", "dim"),
+        hidden=text.integer(*HIDDEN),
         vocab=text.integer("vocab_size", "padded_vocab_size"),
         layers=layers,
         context=text.integer(
@@ -149,13 +162,14 @@ def load(path: Path) -> tuple[Any, Any, bool | None]:
 
 
 def _head_stored(index: Path) -> bool | None:
-    if not index.is_file():
+    """Whether the index of the weights names an output head; None when there is no such index."""
+    try:
+        if index.stat().st_size > LARGEST_INDEX:
+            return None
+        raw = index.read_bytes()
+    except OSError:
         return None
-    weights = _parse(index)
-    names = weights.get("weight_map") if isinstance(weights, dict) else None
-    if not isinstance(names, dict):
-        return None
-    return any(name.rpartition(".")[0].endswith(("lm_head", "output", "head")) for name in names)
+    return bool(HEAD.search(raw)) if EMBEDDING.search(raw) else None
 
 
 def _parse(file: Path) -> Any:

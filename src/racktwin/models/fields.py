@@ -12,6 +12,7 @@ from typing import Any
 from racktwin.finding import Finding
 
 LARGEST = 10**8  # no size in a config.json is larger
+HIDDEN = ("hidden_size", "n_embd", "n_embed", "d_model", "dim")  # the model width by family
 
 
 class Fields:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from racktwin.models.architecture import Attention, Indexer, Mixer
-from racktwin.models.fields import Fields, shown
+from racktwin.models.fields import HIDDEN, Fields, shown
 from racktwin.models.read_latent import read_compressed, read_latent
 from racktwin.models.read_recurrent import read_recurrent
 
@@ -93,7 +93,7 @@ def _windowed_kinds(fields: Fields, layers: int) -> list[str]:
 
 def read_attention(fields: Fields, *, sliding: bool) -> Attention:
     """Grouped-query attention of the full or of the windowed layers, which may differ in shape."""
-    hidden = fields.integer("hidden_size", "n_embd", "d_model", "dim")
+    hidden = fields.integer(*HIDDEN)
     heads = fields.integer("num_attention_heads", "n_head", "n_heads", "num_heads")
     kv_heads = fields.integer(
         "num_key_value_heads",
@@ -112,6 +112,7 @@ def read_attention(fields: Fields, *, sliding: bool) -> Attention:
     )
     value_dim = fields.integer("v_head_dim", default=0, low=0)
     tied = False
+    family = fields.text("model_type")
     if sliding:
         heads = fields.integer("swa_num_attention_heads", default=heads)
         kv_heads = fields.integer("swa_num_key_value_heads", default=kv_heads)
@@ -132,18 +133,23 @@ def read_attention(fields: Fields, *, sliding: bool) -> Attention:
         head_dim=head_dim,
         value_dim=0 if value_dim == head_dim else value_dim,
         window=_window(fields) if sliding else 0,
-        bias=fields.flag("attention_bias", "qkv_bias")
-        or fields.text("model_type").startswith("qwen2"),
-        qk_norm=fields.flag("use_qk_norm") or fields.text("model_type").startswith("qwen3"),
-        output_gate=fields.flag("attn_output_gate", "attention_output_gate"),
+        bias=fields.flag("attention_bias", "qkv_bias") or family.startswith("qwen2"),
+        qk_norm=fields.flag("use_qk_norm") or family.startswith("qwen3"),
+        output_gate=fields.flag(
+            "attn_output_gate", "attention_output_gate", default=family == "qwen3_next"
+        ),
         tied_value=tied,
     )
 
 
 def _window(fields: Fields) -> int:
+    """Tokens a windowed layer sees; 0 when the window is no shorter than the context."""
     if fields.text("model_type").startswith("llama4"):
-        return fields.integer("attention_chunk_size", default=8192)
-    return fields.integer("sliding_window", "sliding_window_size", "attention_chunk_size")
+        window = fields.integer("attention_chunk_size", default=8192)
+    else:
+        window = fields.integer("sliding_window", "sliding_window_size", "attention_chunk_size")
+    context = fields.integer("max_position_embeddings", default=0, low=0)
+    return 0 if 0 < context <= window else window
 
 
 def _with_block_indexer(fields: Fields, mixers: list[Mixer]) -> list[Mixer]:

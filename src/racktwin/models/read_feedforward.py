@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Literal
 
 from racktwin.models.architecture import Dense, Experts, FeedForward
-from racktwin.models.fields import Fields
+from racktwin.models.fields import HIDDEN, Fields
 
 COUNT = ("n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts")
-UNGATED_FAMILIES = {"gpt2", "gpt_neox", "falcon", "opt", "bloom", "phi", "starcoder2", "nemotron"}
+UNGATED_FAMILIES = {
+    *("gpt2", "gpt_neox", "gptj", "gpt_bigcode", "codegen", "falcon", "opt", "bloom", "mpt", "phi"),
+    *("starcoder2", "nemotron", "persimmon"),
+}
 
 
 def read_feedforwards(fields: Fields, layers: int) -> list[FeedForward]:
@@ -40,7 +43,9 @@ def _routed_layers(fields: Fields, layers: int) -> list[bool]:
     chosen = fields.whole_numbers("moe_layers")
     if chosen:
         return [index in chosen for index in range(layers)]
-    first = fields.integer("first_k_dense_replace", default=0, low=0, high=10**4)
+    first = fields.integer(
+        "first_k_dense_replace", "moe_layer_start_index", default=0, low=0, high=10**4
+    )
     every = fields.integer(
         "interleave_moe_layer_step", "decoder_sparse_step", "moe_layer_freq", default=1
     )
@@ -63,7 +68,7 @@ def read_dense(fields: Fields, beside: Experts | None = None) -> Dense:
     names = ["intermediate_size", "n_inner", "ffn_hidden_size", "d_ff"]
     if beside is not None:
         names = ["intermediate_size_mlp", "dense_intermediate_size", *names]
-    hidden = fields.integer("hidden_size", "n_embd", "d_model", "dim")
+    hidden = fields.integer(*HIDDEN)
     return Dense(
         intermediate=fields.integer(*names, default=4 * hidden if _ungated(fields) else None),
         gated=not _ungated(fields),
@@ -85,6 +90,7 @@ def read_experts(fields: Fields) -> Experts:
         "top_k_experts",
         "moe_top_k",
         "moe_k",
+        "moe_topk",
     )
     if top_k > count:
         fields.fault("num_experts_per_tok", f"a token cannot go to {top_k} of {count} experts")
@@ -134,7 +140,7 @@ def _gate(fields: Fields) -> Literal["softmax", "sigmoid", "sqrt-softplus"]:
     )
     match name:
         case "":
-            sigmoid = fields.text("model_type").startswith(("llama4", "nemotron_h", "glm4_moe"))
+            sigmoid = fields.text("model_type").startswith(("llama4", "nemotron_h", "glm4"))
             return "sigmoid" if sigmoid else "softmax"
         case "softmax" | "sigmoid":
             return name
