@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from racktwin.dashboard.plan_report import plan_report
-from racktwin.engine.deployment_file import write_deployment
+from racktwin.engine.deployment_text import write_deployment
 from racktwin.export.folder import write_folder
 from racktwin.export.launch import launch_files
 from racktwin.planning.plan import Plan

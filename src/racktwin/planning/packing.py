@@ -5,7 +5,34 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
+from racktwin.engine.deployment import Deployment
 from racktwin.hardware import Cluster
+
+Seat = tuple[int, int]
+
+
+def seats(deployment: Deployment) -> dict[Seat, tuple[str, int]]:
+    """(NVLink domain, GPU in it) -> (role, replica) for one copy; largest replicas first.
+
+    A replica starts in the first domain it fits into whole, larger ones in fresh domains.
+    """
+    domain = deployment.cluster.gpus_per_domain
+    used: list[int] = []
+    taken: dict[Seat, tuple[str, int]] = {}
+    pools = sorted(deployment.pools.items(), key=lambda pool: -pool[1].layout.gpus)
+    for role, pool in pools:
+        for replica in range(pool.replicas):
+            left = pool.layout.gpus
+            while left:
+                part = min(left, domain)
+                at = next((i for i, count in enumerate(used) if count + part <= domain), len(used))
+                if at == len(used):
+                    used.append(0)
+                for gpu in range(used[at], used[at] + part):
+                    taken[at, gpu] = role, replica
+                used[at] += part
+                left -= part
+    return taken
 
 
 def copies(replicas: Mapping[int, int], cluster: Cluster, gpus: int) -> int:

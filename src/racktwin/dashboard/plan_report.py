@@ -1,0 +1,149 @@
+"""report.html of a plan: one self-contained page, no script, charts as SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment
+from markupsafe import Markup
+
+from racktwin import __version__
+from racktwin.dashboard import seats
+from racktwin.dashboard.bars import stacked
+from racktwin.dashboard.scatter import Point, scatter
+from racktwin.estimate import Estimate
+from racktwin.planning.choice import Choice
+from racktwin.planning.plan import Plan
+
+COLUMNS = ("GPUs", "out tok/s/GPU", "total tok/s/GPU", "TPOT ms", "TTFT s", "rack kW", "$/Mtok out")
+SERIES = ("aggregated", "disaggregated", "the choice")
+
+
+def plan_report(plan: Plan) -> str:
+    """The page as text."""
+    source = files("racktwin.dashboard").joinpath("templates/plan.html").read_text("utf-8")
+    page = Environment(autoescape=True).from_string(source)
+    best, ask = plan.best, plan.ask
+    return page.render(
+        model=ask.model.title,
+        cluster=ask.cluster.title,
+        question=_question(plan),
+        met=bool(plan.choices),
+        headline=list(_headline(best)),
+        reason=f"The batch stops at {best.limit}.",
+        searched=f"{plan.candidates:,} deployments were priced, {plan.meeting:,} meet the limits.",
+        front=Markup(_front(plan)),
+        columns=COLUMNS,
+        ranking=[_row(each) for each in plan.choices or (best,)],
+        seating=_seating(plan),
+        seats=Markup(seats.drawing(best.deployment)),
+        time=Markup(stacked({"decode": {k: v * 1e3 for k, v in best.parts.items()}}, "ms", ",.2f")),
+        memory=Markup(_memory(best)),
+        evidence=list(_evidence(plan)),
+        version=__version__,
+    )
+
+
+def _question(plan: Plan) -> str:
+    ask = plan.ask
+    limits = {"TTFT": ask.ttft, "TPOT": ask.tpot}
+    said = [f"{name} at most {limit * 1e3:,g} ms" for name, limit in limits.items() if limit]
+    return (
+        f"{ask.precision.name.upper()} weights, {ask.precision.kv.upper()} KV, {ask.epoch.name}; "
+        f"{ask.traffic.input:,.0f} tokens in, {ask.traffic.output:,.0f} out; "
+        f"{', '.join(said) or 'no latency limits'}; {ask.gpus:,} GPUs; ranked by {ask.objective}."
+    )
+
+
+def _sure(estimate: Estimate) -> str:
+    return f"±{estimate.relative:.0%}"
+
+
+def _headline(best: Choice) -> Iterator[tuple[str, str, str]]:
+    rate, tpot, ttft = best.output_rate, best.tpot, best.ttft
+    yield f"{rate.value:,.0f}", "output tokens/s/GPU", _sure(rate)
+    yield f"{tpot.value * 1e3:,.1f} ms", "per output token", _sure(tpot)
+    yield f"{ttft.value:,.2f} s", "to first token", _sure(ttft)
+    yield f"${best.cost.value:,.2f}", "per million output tokens", _sure(best.cost)
+    copies = f"{best.busy_copies:,} copies of {best.deployment.gpus:,} GPUs"
+    yield f"{best.cluster_rate / 1e6:,.2f} M", "output tokens/s in all", copies
+
+
+def _front(plan: Plan) -> str:
+    points = [
+        Point(
+            each.per_user,
+            each.per_gpu,
+            SERIES.index(each.mode),
+            f"{each.per_gpu:,.0f} tok/s/GPU at {each.per_user:,.0f} tok/s/user, "
+            f"{each.gpus:,} GPUs {each.mode}, TTFT {each.ttft:.2f} s",
+        )
+        for each in plan.front
+    ]
+    best = plan.best
+    chosen = Point(best.per_user.value, best.output_rate.value, 2, best.deployment.title, 7)
+    limit = 1 / plan.ask.tpot if plan.ask.tpot else None
+    return scatter(
+        [*points, chosen],
+        across="tokens/s of one user",
+        up="output tokens/s/GPU",
+        series=SERIES,
+        limit=limit,
+        limit_label="TPOT limit",
+    )
+
+
+def _row(choice: Choice) -> dict[str, Any]:
+    cells = [
+        (f"{choice.deployment.gpus:,}", ""),
+        (f"{choice.output_rate.value:,.0f}", _sure(choice.output_rate)),
+        (f"{choice.total_rate.value:,.0f}", ""),
+        (f"{choice.tpot.value * 1e3:.1f}", _sure(choice.tpot)),
+        (f"{choice.ttft.value:.2f}", _sure(choice.ttft)),
+        (f"{choice.rack_power / 1e3:.0f}", ""),
+        (f"{choice.cost.value:.2f}", ""),
+    ]
+    return {"title": choice.deployment.title, "cells": cells}
+
+
+def _seating(plan: Plan) -> str:
+    best, cluster = plan.best, plan.ask.cluster
+    return (
+        f"One copy of {best.deployment.gpus:,} GPUs; {best.deployment.copies:,} copies fill "
+        f"{plan.ask.gpus:,} GPUs. A box is a GPU, a line a host of {cluster.gpus_per_host}, a "
+        f"column an NVLink domain of {cluster.gpus_per_domain}."
+    )
+
+
+def _memory(best: Choice) -> str:
+    rows = {
+        role: {
+            "weights": fit.weights / 1e9,
+            "activations": fit.activations / 1e9,
+            "communication": fit.communication / 1e9,
+            "reserved": fit.reserved / 1e9,
+            "KV cache": max(0.0, fit.kv_room) / 1e9,
+            "left to others": max(0.0, _unused(fit)) / 1e9,
+        }
+        for role, fit in best.memory.items()
+    }
+    return stacked(rows, "GB", ",.1f")
+
+
+def _unused(fit: Any) -> float:
+    used = fit.weights + fit.activations + fit.communication + fit.reserved + max(0.0, fit.kv_room)
+    return float(fit.visible - used)
+
+
+def _evidence(plan: Plan) -> Iterator[tuple[str, str]]:
+    best, ask = plan.best, plan.ask
+    yield "TPOT", best.tpot.evidence
+    yield "TTFT", best.ttft.evidence
+    yield "throughput, cost", best.output_rate.evidence
+    yield "power", best.watts.evidence
+    yield "price", f"${ask.price:.2f}/GPU/h ({ask.price_note})"
+    yield "architecture", ask.model.source
+    for part, known in best.evidence.items():
+        yield part, "; ".join(str(each) for each in known)
