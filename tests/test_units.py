@@ -156,6 +156,8 @@ def test_binary_and_number_formats() -> None:
     assert Bytes(23.6 * 2**30).binary() == "23.6 GiB"
     assert f"{Seconds(0.0203):.3f}" == "0.020"
     assert f"{Watts(1400):,.0f}" == "1,400"
+    assert f"{Watts(1400):>8}" == f"{Watts(1400): >8}" == "  1.4 kW"
+    assert (f"{Watts(1400):,}", f"{Watts(1400):.2}") == ("1,400.0", "1.4e+03")
 
 
 def test_arithmetic_gives_plain_floats() -> None:

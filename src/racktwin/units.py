@@ -17,6 +17,7 @@ SI |= {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
 BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50}
 WHOLE = r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+|(?=\.[0-9]))"
 NUMBER = re.compile(rf"([+-]?{WHOLE}(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)\s*([A-Za-zµμ°%/].*)?")
+ALIGNED = re.compile(r"(.?[<>^])?[0-9]*")
 LONGEST = 64  # characters; nothing longer is a quantity
 
 
@@ -129,7 +130,8 @@ class Quantity(float):
         return f"{type(self).__name__}({float(self)!r})"
 
     def __format__(self, spec: str) -> str:
-        return format(float(self), spec) if spec else str(self)
+        """Text with its unit where the spec only aligns (':>10'), else a number (',.0f')."""
+        return format(str(self) if ALIGNED.fullmatch(spec) else float(self), spec)
 
 
 class Bytes(Quantity):

@@ -81,6 +81,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         (large, "larger than 1 MiB"),
         (latin, "line 2   file: is not UTF-8 text"),
         (tmp_path, "cannot be read"),
+        (tmp_path / "a\0b.yaml", "cannot be read"),
         (tmp_path / "none.yaml", "cannot be read: No such file"),
     ):
         with pytest.raises(BadInput, match=message):

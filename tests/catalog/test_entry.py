@@ -92,3 +92,8 @@ def test_a_long_chain_ends(tmp_path: Path) -> None:
     files = {f"f{i}": f"extends: f{i + 1}.yaml" for i in range(40)}
     with pytest.raises(BadInput):
         catalog.load("chips", write(tmp_path, **files))
+
+
+def test_a_fact_that_is_not_there() -> None:
+    with pytest.raises(KeyError):
+        catalog.load("chips", "gb300").fact("peak.int4")

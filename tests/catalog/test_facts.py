@@ -88,3 +88,13 @@ def test_int8_is_not_offered_on_ultra() -> None:
     assert "int8" not in hardware.chip("gb300").other_peak
     assert "int8" not in hardware.chip("b300").other_peak
     assert hardware.chip("b200").other_peak["int8"] == 4.5e15
+
+
+def test_default_prices_follow_their_stated_rule() -> None:
+    """Geometric middle of the market range; the two unpublished ones scale with rack prices."""
+    clusters = [hardware.cluster(name) for name in catalog.names("clusters")]
+    price = {cluster.chip.name: cluster.price for cluster in clusters}
+    for name, low, high in (("h100", 1.47, 6.98), ("h200", 2.5, 7.0), ("b200", 2.25, 6.03)):
+        assert price[name] == pytest.approx((low * high) ** 0.5, abs=0.01)
+    assert price["b300"] == pytest.approx(price["b200"] * 3.7 / 3.0, abs=0.01)
+    assert price["gb300"] == pytest.approx(price["gb200"] * 3.7 / 3.0, abs=0.01)

@@ -76,8 +76,9 @@ def read(path: str | Path) -> Node:
     try:
         with path.open("rb") as file:
             raw = file.read(LARGEST + 1)
-    except OSError as error:
-        raise BadInput([Finding("file", f"cannot be read: {error.strerror}")], str(path)) from error
+    except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
+        reason = getattr(error, "strerror", None) or error
+        raise BadInput([Finding("file", f"cannot be read: {reason}")], str(path)) from error
     if len(raw) > LARGEST:
         raise BadInput([Finding("file", f"is larger than {LARGEST >> 20} MiB")], str(path))
     try:

@@ -58,7 +58,7 @@ class Entry(msgspec.Struct, frozen=True):
 
     def fact(self, key: str) -> Fact:
         """The fact at a dotted key ('peak.nvfp4'); KeyError when there is none."""
-        return next(each for each in self.facts() if each.key == key)
+        return {each.key: each for each in self.facts()}[key]
 
     def facts(self) -> list[Fact]:
         """Every value with its origin: facts of the catalog, and all a user's file says."""
@@ -171,7 +171,8 @@ def _refer(node: Node, trail: tuple[Path, ...]) -> Node:
             except BadInput as fault:  # kept in place, so that all findings come at once
                 members[key] = Node(fault, child.file, child.line)
                 continue
-            name = Node(Path(child.value).stem.lower(), child.file, child.line)
+            named = Path(child.value).stem if is_path(child.value) else child.value.lower()
+            name = Node(named, child.file, child.line)
             members[key] = Node({"name": name} | found.value, found.file, found.line)
         else:
             members[key] = _refer(child, trail)

@@ -16,6 +16,8 @@ from racktwin.hardware.rack import Rack
 from racktwin.hardware.site import Site
 from racktwin.units import Price
 
+CPU_FAMILIES = ("grace", "x86")
+
 
 class ClusterFile(msgspec.Struct, frozen=True, kw_only=True):
     """What a cluster file says; racks or nodes, and a price unless the catalog has one."""
@@ -33,7 +35,7 @@ class ClusterFile(msgspec.Struct, frozen=True, kw_only=True):
 def chip(name: str | Path) -> Chip:
     """A GPU by name ('gb300') or from a user's file."""
     entry = catalog.load("chips", name)
-    if entry.data.get("family") in Cpu.__annotations__["family"]:
+    if entry.data.get("family") in CPU_FAMILIES:
         raise BadInput([Finding("chip", f"{entry.name!r} is a CPU; a GPU is expected")], "catalog")
     return msgspec.structs.replace(entry.build(Chip), name=entry.name)
 
