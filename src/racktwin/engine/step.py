@@ -20,6 +20,7 @@ from racktwin.engine.epoch import Epoch
 from racktwin.hardware import Cluster
 from racktwin.kernels import Kernels, Priced
 from racktwin.models.architecture import Architecture
+from racktwin.models.forward import draft_operators, step_operators
 from racktwin.models.layout import Layout
 from racktwin.models.operators import (
     ACTIVATION,
@@ -33,8 +34,6 @@ from racktwin.models.operators import (
     Operator,
     Recur,
     Stream,
-    draft_operators,
-    step_operators,
 )
 from racktwin.models.precision import Precision
 from racktwin.network import collective, experts
@@ -193,7 +192,7 @@ class Step:
                     kv_heads=operator.kv_heads,
                     head_dim=operator.head_dim,
                     value_dim=operator.value_dim,
-                    window=operator.window,
+                    window=_seen(operator),
                     kv_dtype=operator.kv_dtype,
                 )
             case AttendLatent():
@@ -207,27 +206,34 @@ class Step:
     def _latent_decode(
         self, op: AttendLatent, batch: Array, context: Array, queries: int
     ) -> Priced:
-        priced = self.kernels.mla_absorb(
+        heads, index = op.heads * queries, op.indexer
+        shape: dict[str, Any] = {
+            "kv_rank": op.kv_rank,
+            "rope_dim": op.rope_dim,
+            "kv_dtype": op.kv_dtype,
+        }
+        entries = _entries(op, context)
+        if index and not index.shared:
+            attended = self.kernels.sparse_decode(
+                batch,
+                entries,
+                heads=heads,
+                top_k=index.top_k,
+                index_heads=index.heads * queries,
+                index_dim=index.head_dim,
+                **shape,
+            )
+        else:
+            read = np.minimum(entries, index.top_k) if index else entries
+            attended = self.kernels.mla_decode(batch, read, heads=heads, **shape)
+        if not op.absorbed:
+            return attended
+        return attended + self.kernels.mla_absorb(
             batch * queries,
             heads=op.heads,
             nope_dim=op.nope_dim,
             value_dim=op.value_dim,
             kv_rank=op.kv_rank,
-            dtype=op.dtype,
-        )
-        read = context
-        if op.index:
-            priced = priced + self.kernels.indexer(
-                batch, queries, context, heads=op.index_heads, head_dim=op.index_dim
-            )
-            read = np.minimum(context, op.index)
-        return priced + self.kernels.mla_decode(
-            batch,
-            read,
-            heads=op.heads * queries,
-            kv_rank=op.kv_rank,
-            rope_dim=op.rope_dim,
-            kv_dtype=op.kv_dtype,
         )
 
     def prefill(self, batch: ArrayLike, tokens: ArrayLike, context: ArrayLike = 0.0) -> Cost:
@@ -260,7 +266,7 @@ class Step:
                     kv_heads=operator.kv_heads,
                     head_dim=operator.head_dim,
                     value_dim=operator.value_dim,
-                    window=operator.window,
+                    window=_seen(operator),
                     kv_dtype=operator.kv_dtype,
                 )
             case AttendLatent():
@@ -272,21 +278,28 @@ class Step:
         return cost.of("attention", priced, self.epoch.attention)
 
     def _latent_prefill(self, op: AttendLatent, batch: Array, new: Array, cached: Array) -> Priced:
-        attended = self.kernels.mla_prefill(
+        index = op.indexer
+        shape: dict[str, Any] = {
+            "heads": op.heads,
+            "kv_rank": op.kv_rank,
+            "rope_dim": op.rope_dim,
+            "nope_dim": op.nope_dim,
+            "value_dim": op.value_dim,
+            "kv_dtype": op.kv_dtype,
+        }
+        behind = _entries(op, cached)
+        if index is None:
+            return self.kernels.mla_prefill(batch, new, behind, **shape)
+        if index.shared:
+            return self.kernels.mla_prefill(batch, new, np.minimum(behind, index.top_k), **shape)
+        return self.kernels.sparse_prefill(
             batch,
             new,
-            np.minimum(cached, op.index) if op.index else cached,
-            heads=op.heads,
-            kv_rank=op.kv_rank,
-            rope_dim=op.rope_dim,
-            nope_dim=op.nope_dim,
-            value_dim=op.value_dim,
-            kv_dtype=op.kv_dtype,
-        )
-        if not op.index:
-            return attended
-        return attended + self.kernels.indexer(
-            batch, new, cached + new / 2, heads=op.index_heads, head_dim=op.index_dim
+            behind,
+            top_k=index.top_k,
+            index_heads=index.heads,
+            index_dim=index.head_dim,
+            **shape,
         )
 
     def host(self, states: ArrayLike) -> Cost:
@@ -294,6 +307,19 @@ class Step:
         one = np.ones_like(np.asarray(states, dtype=float))
         gaps = self.epoch.gap * len(self.architecture.layers) + self.epoch.step_overhead
         return Cost({"host": gaps * one}, np.zeros_like(one), {})
+
+
+def _seen(op: Attend) -> int:
+    """Tokens a query reads at most, 0 for all: its window, or the indexer's choice of blocks."""
+    bounds = [each for each in (op.window, op.indexer.top_k if op.indexer else 0) if each]
+    return min(bounds, default=0)
+
+
+def _entries(op: AttendLatent, tokens: Array) -> Array:
+    """Cache entries a query sees of `tokens` tokens: the window, and compressed ones behind it."""
+    if op.compress > 1:
+        return np.minimum(tokens, op.window) + tokens / op.compress
+    return np.minimum(tokens, op.window) if op.window else tokens
 
 
 def _driven_by_tokens(operator: Operator) -> bool:
