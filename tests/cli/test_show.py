@@ -177,3 +177,13 @@ def test_a_closed_pipe_is_no_error() -> None:
     )  # fmt: skip
     assert done.stdout.startswith("clusters")
     assert done.stderr == ""
+
+
+def test_an_interrupt_ends_quietly(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(name: str) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("racktwin.cli.show.find", interrupted)
+    assert run(capsys, "show", "gb300") == (130, "", "interrupted\n")
