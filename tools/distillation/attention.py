@@ -9,6 +9,7 @@ import polars as pl
 
 from distillation.draft import Draft, draft
 from distillation.source import FRAMEWORKS, Source
+from distillation.thinning import every
 from racktwin.hardware import Chip
 from racktwin.kernels import dtype as formats
 from racktwin.kernels.attention import Heads, decode_work, prefill_work
@@ -41,14 +42,12 @@ def _draft(name: str, table: pl.DataFrame, phase: str, chip: Chip) -> Draft:
     # The cache format is given; of the kernels that serve it an engine runs the fastest.
     rows = rows.group_by([*_KEYS, "batch", length]).agg(pl.col("seconds").min())
     points = rows.with_columns(roofline=pl.Series(_roofline(rows, phase, length, chip)))
-    axes = {axis: points[axis].unique().to_list() for axis in ("batch", length)}
-    return draft(name, points, _KEYS, {axis: _thinned(sizes) for axis, sizes in axes.items()}, name)
-
-
-def _thinned(sizes: list[int]) -> list[int]:
-    """Every second size counted from the largest, and the smallest."""
-    ordered = sorted(sizes)
-    return sorted({ordered[0], *ordered[::-2]})
+    # Decode varies most over the batch, prefill over the length: that axis stays whole.
+    steps = (1, 2) if phase == "decode" else (2, 1)
+    axes = {
+        axis: every(points[axis], step) for axis, step in zip(("batch", length), steps, strict=True)
+    }
+    return draft(name, points, _KEYS, axes, name)
 
 
 def _roofline(rows: pl.DataFrame, phase: str, length: str, chip: Chip) -> np.ndarray:

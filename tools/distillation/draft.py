@@ -15,6 +15,9 @@ from racktwin.kernels.tables import SCALE, Table, TableFacts
 Array = NDArray[np.float64]
 
 
+BUSY = 20e-6  # launches no longer matter
+
+
 class Score(msgspec.Struct, frozen=True):
     """Relative errors of the time at measured points that are not in the grid."""
 
@@ -25,11 +28,15 @@ class Score(msgspec.Struct, frozen=True):
 
 
 class Draft(msgspec.Struct, frozen=True):
-    """A thinned table with its score."""
+    """A thinned table with its score.
+
+    busy: measured efficiencies where the roofline takes BUSY seconds or more.
+    """
 
     name: str
     table: Table
     score: Score
+    busy: Array
 
 
 def draft(
@@ -71,7 +78,8 @@ def draft(
     coordinates = [merged[axis].to_numpy()[out] for axis in axes]
     errors = _errors(grids, which[out], coordinates, logarithm[out])
     table = Table(facts, combinations[some], Grid(grids.axes, stored[some], measured[some]))
-    return Draft(name, table, Score(name, points.height, int(on_grid.sum()), errors))
+    busy = np.exp(logarithm[merged["roofline"].to_numpy() >= BUSY])
+    return Draft(name, table, Score(name, points.height, int(on_grid.sum()), errors), busy)
 
 
 def _rows(points: pl.DataFrame, keys: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.intp]]:

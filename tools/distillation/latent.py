@@ -9,11 +9,13 @@ import polars as pl
 
 from distillation.draft import Draft, draft
 from distillation.source import FRAMEWORKS, Source
+from distillation.thinning import every
 from racktwin.hardware import Chip
 from racktwin.kernels import dtype as formats
 from racktwin.kernels.latent import Latent, absorb_work, decode_work, prefill_work
 from racktwin.kernels.roofline import seconds
 
+_PRODUCTS = ("trtllm", "sglang")  # vLLM calls the same library on fewer sizes
 _DEEPSEEK = {"kv_rank": 512, "rope_dim": 64, "nope_dim": 128, "value_dim": 128}
 
 
@@ -23,6 +25,7 @@ def drafts(source: Source, chip: Chip) -> Iterator[Draft]:
             table = source.read(framework, f"{operator}_mla")
             if table is not None:
                 yield _attention(f"mla_{phase}.{framework}", table, phase, chip)
+    for framework in _PRODUCTS:
         table = source.read(framework, "mla_bmm")
         for raw, dtype in (("bfloat16", "bf16"), ("fp8", "fp8")):
             rows = None if table is None else table.filter(pl.col("bmm_dtype") == raw)
@@ -55,14 +58,12 @@ def _attention(name: str, table: pl.DataFrame, phase: str, chip: Chip) -> Draft:
             )
             least[at] = seconds(task, chip)
     points = rows.with_columns(roofline=pl.Series(least))
-    sizes = {axis: sorted(points[axis].unique()) for axis in ("heads", "batch", length)}
-    axes = {axis: each if axis == "heads" else _thinned(each) for axis, each in sizes.items()}
+    steps = (1, 2) if phase == "decode" else (2, 1)
+    axes = {"heads": every(points["heads"], 1)}
+    axes |= {
+        axis: every(points[axis], step) for axis, step in zip(("batch", length), steps, strict=True)
+    }
     return draft(name, points, ["fp8"], axes, name)
-
-
-def _thinned(sizes: list[int]) -> list[int]:
-    ordered = sorted(sizes)
-    return sorted({ordered[0], *ordered[::-2]})
 
 
 def _absorb(name: str, rows: pl.DataFrame, dtype: str, chip: Chip) -> Draft:
@@ -80,8 +81,8 @@ def _absorb(name: str, rows: pl.DataFrame, dtype: str, chip: Chip) -> Draft:
     points = both.select(
         "seconds", heads="num_heads", tokens="num_tokens", roofline=pl.Series(least)
     )
-    axes = {
-        "heads": sorted(points["heads"].unique()),
-        "tokens": [t for t in sorted(points["tokens"].unique()) if t & (t - 1) == 0 or t == 20480],
-    }
+    tokens = [
+        float(count) for count in points["tokens"].unique().sort() if count & (count - 1) == 0
+    ]
+    axes = {"heads": every(points["heads"], 1), "tokens": tokens}
     return draft(name, points, [], axes, name)

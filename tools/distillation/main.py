@@ -1,43 +1,78 @@
-"""The command: distill every chip, write the tables and the accuracy table of the docs."""
+"""The command: distill every chip, write the tables and the accuracy tables of the docs."""
 
 from __future__ import annotations
 
 import argparse
-import time
 from pathlib import Path
 
 import numpy as np
 
-from distillation import archive, attention, experts, gemm, latent
+from distillation import (
+    archive,
+    attention,
+    encoder,
+    experts,
+    fastest,
+    gemm,
+    latent,
+    recurrent,
+    report,
+    sparse,
+    stream,
+    unseen,
+)
+from distillation.draft import BUSY, Draft, Score
 from distillation.source import Source
 from racktwin import hardware
+from racktwin.kernels.tables import Tables
 
 ROOT = Path(__file__).resolve().parents[2]
-NAMES = ("gb300", "gb200", "b300", "b200", "h200", "h100")
 TABLES = ROOT / "src/racktwin/kernels/tables"
-CHIPS = {each.tables: each for each in map(hardware.chip, NAMES)}
+PAGE = ROOT / "docs/reference/kernel-tables.md"
+NAMES = ("gb300", "gb200", "b300", "b200", "h200", "h100")
+OPERATORS = (gemm, attention, latent, sparse, experts, recurrent, encoder, stream)
+CLASSES = {
+    "gemm": ("gemm",),
+    "attention": ("attention_prefill", "attention_decode", "mla_prefill", "mla_decode", "encoder"),
+    "experts": ("experts",),
+    "recurrent": ("scan_decode", "scan_prefill"),
+    "stream": ("stream",),
+}
 
 
 def main() -> None:
+    """Distill the tables under a folder; without one of the chips, the docs stay as they are."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--chip", action="append", choices=CHIPS)
+    parser.add_argument("folder", type=Path, help="raw tables: the shared ones or the wheel's")
+    parser.add_argument("--chip", action="append", choices=NAMES, help="only these")
     arguments = parser.parse_args()
     TABLES.mkdir(parents=True, exist_ok=True)
-    for name in arguments.chip or CHIPS:
-        start = time.perf_counter()
-        source, chip = Source(arguments.folder, name), CHIPS[name]
-        made = [
-            each
-            for module in (gemm, attention, latent, experts)
-            for each in module.drafts(source, chip)
-        ]
-        size = archive.write(TABLES / f"{name}.npz", made, chip)
-        for each in made:
-            errors = each.score.errors
-            med, p90 = np.percentile(errors, [50, 90]) if len(errors) else (np.nan, np.nan)
-            bound = (each.table.grids.values >= -1e-3).mean()
-            print(
-                f"{name:9} {each.name:34} rows {each.score.rows:7} kept {each.score.kept:7} out {len(errors):7} med {med:6.1%} p90 {p90:6.1%} measured {each.table.grids.measured.mean():.2f} at-roof {bound:.3f}"
-            )
-        print(name, size, "bytes", f"{time.perf_counter() - start:.1f} s")
+    scores: dict[str, list[Score]] = {}
+    without: dict[str, list[Score]] = {}
+    sizes: dict[str, int] = {}
+    made: list[Draft] = []
+    for name in arguments.chip or NAMES:
+        chip = hardware.chip(name)
+        source = Source(arguments.folder, chip.tables)
+        drafts = [each for module in OPERATORS for each in module.drafts(source, chip)]
+        path = TABLES / f"{chip.tables}.npz"
+        sizes[name] = archive.write(path, drafts, chip)
+        tables = Tables(chip.tables, np.load(path, allow_pickle=False))
+        scores[name] = [*fastest.scores(source, chip, tables), *(each.score for each in drafts)]
+        without[name] = list(unseen.scores(drafts))
+        made += drafts
+        for line in report.lines(name, [*scores[name], *without[name]]):
+            print(line)
+        print(f"{name}: {sizes[name]:,} bytes")
+    _defaults(made)
+    if not arguments.chip:
+        PAGE.parent.mkdir(parents=True, exist_ok=True)
+        PAGE.write_text(report.document(scores, without, sizes), encoding="utf-8")
+
+
+def _defaults(made: list[Draft]) -> None:
+    """Print what catalog/kernels/generic.yaml is derived from."""
+    print(f"median efficiency where the roofline takes {BUSY * 1e6:.0f} us or more:")
+    for operator, members in CLASSES.items():
+        busy = [each.busy for each in made if each.name.split(".")[0] in members]
+        print(f"  {operator}: {np.median(np.concatenate(busy)):.2f}")

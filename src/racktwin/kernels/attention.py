@@ -69,6 +69,13 @@ def prefill_work(batch: Sizes, tokens: Sizes, context: Sizes, shape: Heads, comp
     return work(batch * 2.0 * shape.heads * width * pairs, batch * moved, compute)
 
 
+def encoder_work(batch: Sizes, tokens: Sizes, heads: int, head_dim: int) -> Work:
+    """`tokens` image patches of `batch` images, each attending to all of its image."""
+    count = np.asarray(tokens, float)
+    flops = 4.0 * heads * head_dim * count**2
+    return work(batch * flops, batch * 8.0 * heads * head_dim * count, "bf16")
+
+
 def equal_length(tokens: Sizes, context: Sizes, window: int = 0) -> Array:
     """The prompt without a cached prefix that has as many query-key pairs, tokens."""
     pairs = prefill_pairs(tokens, context, window)
@@ -84,14 +91,14 @@ def attention_efficiency(
     for framework in frameworks if tables else []:
         assert tables is not None
         table = tables.get(f"attention_{phase}.{framework}")
-        found = None if table is None else _nearest(table, phase, shape)
+        found = None if table is None else nearest(table, phase, shape)
         if found:
             grid, rule = found
             return Efficiency("measured", f"{tables.name} {what} {framework}{rule}", grid)
     return generic("attention", what)
 
 
-def _nearest(table: Table, phase: Phase, shape: Heads) -> tuple[Grid, str] | None:
+def nearest(table: Table, phase: Phase, shape: Heads) -> tuple[Grid, str] | None:
     """The grid that fits `shape` best, in terms of the shape's own batch, and what was bent."""
     narrow = formats.cache_dtype(shape.kv_dtype) == "fp8"
     keys = table.keys
@@ -113,3 +120,22 @@ def _nearest(table: Table, phase: Phase, shape: Heads) -> tuple[Grid, str] | Non
         rule += f" full attention cut at window {shape.window}"
         grid = truncated(grid, 1, shape.window)
     return grid, rule
+
+
+def encoder_efficiency(
+    tables: Tables | None, heads: int, head_dim: int, frameworks: list[str]
+) -> Efficiency:
+    """Efficiency over (batch, tokens) of the nearest head size, at as many heads in all."""
+    for framework in frameworks if tables else []:
+        assert tables is not None
+        table = tables.get(f"encoder.{framework}")
+        if table is None:
+            continue
+        dims, counts = table.keys.T.astype(float)
+        far = 2 * np.abs(np.log(dims / head_dim)) + np.abs(np.log(counts / heads))
+        row = int(np.argmin(far))
+        rule = "" if far[row] < 1e-9 else f" heads {counts[row]:.0f}x{dims[row]:.0f}"
+        rule += "" if not rule else f" for {heads}x{head_dim}"
+        name = f"{tables.name} encoder attention {framework}{rule}"
+        return Efficiency("measured", name, shifted(table.grid(row), 0, counts[row] / heads))
+    return generic("attention", "encoder attention")

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
-from numpy.typing import ArrayLike
 
 from racktwin.estimate import Evidence, EvidenceKind
 from racktwin.kernels.grid import Grid
 from racktwin.kernels.priced import Priced
-from racktwin.kernels.roofline import Work, seconds
+from racktwin.kernels.roofline import Array, Sizes, Work, seconds
 
 if TYPE_CHECKING:
     from racktwin.hardware.chip import Chip
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class Efficiency(msgspec.Struct, frozen=True):
     """Roofline time over real time of one operator at one fixed shape.
 
-    grid: efficiency over what varies; None when it is `flat` (a fraction) everywhere.
+    grid: efficiency over what varies; None when it is `flat` (a fraction) everywhere, behind a
+        `launch` (s).
     kind, name: the evidence, as a price will carry it.
     """
 
@@ -28,13 +29,15 @@ class Efficiency(msgspec.Struct, frozen=True):
     name: str
     grid: Grid | None = None
     flat: float = 1.0
+    launch: float = 0.0
 
-    def price(self, task: Work, chip: Chip, *sizes: ArrayLike) -> Priced:
-        """The price of `task` on `chip`; `sizes` are the coordinates on the grid's axes."""
-        least = seconds(task, chip)
+    def price(self, tasks: Work | Sequence[Work], chip: Chip, *sizes: Sizes) -> Priced:
+        """The price of `tasks`, one behind the other; `sizes`: coordinates on the grid's axes."""
+        parts = [tasks] if isinstance(tasks, Work) else tasks
+        least: Array = np.sum([seconds(each, chip) for each in parts], axis=0)
         evidence = Evidence(self.kind, self.name)
         if self.grid is None:
-            time = least / self.flat
+            time = (least / self.flat + self.launch) * (least > 0)
         else:
             logarithm, inside = self.grid.at(*sizes)
             time = least * np.exp(-logarithm)
@@ -42,5 +45,9 @@ class Efficiency(msgspec.Struct, frozen=True):
                 part = "partly " if inside.any() else ""
                 name = f"{self.name}, {part}extrapolated along the roofline"
                 evidence = Evidence(self.kind, name)
-        joules = chip.joules_per_flop[task.dtype] * task.flops + chip.joules_per_byte * task.bytes
-        return Priced(time, task.flops, task.bytes, joules, evidence)
+        flops: Array = np.sum([each.flops for each in parts], axis=0)
+        moved: Array = np.sum([each.bytes for each in parts], axis=0)
+        work = [chip.joules_per_flop[each.dtype] * each.flops for each in parts]
+        return Priced(
+            time, flops, moved, np.sum(work, axis=0) + chip.joules_per_byte * moved, evidence
+        )

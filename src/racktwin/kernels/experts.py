@@ -1,7 +1,6 @@
 """The routed experts of one layer: a grouped GEMM on the slowest rank of its group.
 
-Measured layouts are kept as measured, because scaling between them is poor. The missing ones take
-the efficiency of the nearest layout, or of the nearest model, at as many tokens per expert.
+Measured layouts are kept as measured; what is missing is blended from its neighbours (`grouped`).
 Kernels that do not divide the work over expert-parallel ranks (those of vLLM and SGLang) only
 serve an expert-parallel layout where they beat one that does.
 """
@@ -9,15 +8,15 @@ serve an expert-parallel layout where they beat one that does.
 from __future__ import annotations
 
 from collections.abc import Container
-from typing import NamedTuple
 
 import numpy as np
 
 from racktwin.kernels import dtype as formats
 from racktwin.kernels.efficiency import Efficiency
 from racktwin.kernels.generic import generic
-from racktwin.kernels.grid import Grid, fastest, shifted
-from racktwin.kernels.roofline import Array, Sizes, Work, work
+from racktwin.kernels.grid import Grid, fastest
+from racktwin.kernels.grouped import Grouped, blended
+from racktwin.kernels.roofline import Sizes, Work, work
 from racktwin.kernels.tables import Table, Tables
 from racktwin.models.formats import bytes_per_value
 
@@ -25,18 +24,6 @@ _TABLES = {"fp16": ["bf16"], "fp32": ["bf16"], "mxfp8": ["fp8_block"], "mxfp4": 
 _WEIGHT_ONLY = ["mxfp4", "int4"]
 _DIVIDING = ("trtllm", "wideep")
 _OTHERS = ("sglang", "vllm")
-
-
-class Grouped(NamedTuple):
-    """The experts of a layer and how they are spread: expert x expert_tensor ranks."""
-
-    hidden: int
-    intermediate: int
-    top_k: int
-    experts: int
-    expert_tensor: int
-    expert: int
-    gated: int
 
 
 def experts_work(tokens: Sizes, shape: Grouped, dtype: str, peaks: Container[str]) -> Work:
@@ -86,54 +73,16 @@ def _load(tables: Tables, name: str, imbalance: str, sources: tuple[str, ...]) -
 
 
 def _search(shape: Grouped, dividing: list[Table], others: list[Table]) -> tuple[Grid, str] | None:
-    """The fastest exact grid; for what lacks one, the nearest of the tables that may stand in."""
-    exact = _exact(shape, dividing)
-    also = _exact(shape, others)
+    """The fastest exact grid; for what lacks one, a blend of its neighbours."""
+    exact, also = _exact(shape, dividing), _exact(shape, others)
     if exact or (also and shape.expert == 1):
         return fastest(exact + also), ""
-    near = _nearest(shape, dividing if shape.expert > 1 else dividing + others)
+    near = blended(shape, dividing if shape.expert > 1 else dividing + others)
     if near is None:
-        return (fastest(also), ", kernels that do not divide the work") if also else None
-    grid, rule = near
-    return grid, rule
+        return (fastest(also), " by kernels that do not divide the work") if also else None
+    return fastest([near[0], *also]), near[1]
 
 
 def _exact(shape: Grouped, tables: list[Table]) -> list[Grid]:
     rows = [(table, table.row(*shape)) for table in tables]
     return [table.grid(row) for table, row in rows if row is not None]
-
-
-def _nearest(shape: Grouped, tables: list[Table]) -> tuple[Grid, str] | None:
-    """The grid of the nearest layout of the same model, else of the nearest model."""
-    best: tuple[float, Table, int] | None = None
-    for table in tables:
-        distance = _distance(shape, table.keys.astype(float))
-        row = int(np.argmin(distance)) if len(distance) else 0
-        if len(distance) and (best is None or distance[row] < best[0]):
-            best = (float(distance[row]), table, row)
-    if best is None:
-        return None
-    _, table, row = best
-    other = Grouped(*(int(value) for value in table.keys[row]))
-    density = (shape.experts / shape.top_k) / (other.experts / other.top_k)
-    same = other[:4] == shape[:4]
-    rule = (
-        f" nearest layout TP{other.expert_tensor} EP{other.expert}"
-        if same
-        else (
-            f" nearest model {other.hidden}x{other.intermediate} top {other.top_k} of"
-            f" {other.experts}, TP{other.expert_tensor} EP{other.expert}"
-        )
-    )
-    return shifted(table.grid(row), 0, density), rule
-
-
-def _distance(shape: Grouped, keys: Array) -> Array:
-    """How unlike the rows of `keys` are: log ratios of what one rank computes."""
-    hidden, inter, top_k, experts, tensor, expert, gated = keys.T
-    far = np.abs(np.log(hidden / shape.hidden))
-    far += np.abs(np.log(inter / tensor * shape.expert_tensor / shape.intermediate))
-    far += np.abs(np.log(experts / expert * shape.expert / shape.experts))
-    far += 0.5 * np.abs(np.log(expert / shape.expert)) + 0.5 * np.abs(np.log(top_k / shape.top_k))
-    model = (keys[:, :4] != np.asarray(shape[:4])).any(axis=1)
-    return np.asarray(far + 100.0 * model + 1.0 * (gated != shape.gated))

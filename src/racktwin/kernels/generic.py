@@ -9,18 +9,20 @@ import msgspec
 
 from racktwin import catalog
 from racktwin.kernels.efficiency import Efficiency
+from racktwin.units import Seconds
 
 Operator = Literal["gemm", "attention", "experts", "recurrent", "stream"]
 
 
 class Defaults(msgspec.Struct, frozen=True):
-    """The fraction of the roofline each class of operators reaches (catalog/kernels)."""
+    """The fraction of the roofline each class of operators reaches; launch: s of one kernel."""
 
     gemm: float
     attention: float
     experts: float
     recurrent: float
     stream: float
+    launch: Seconds
 
 
 @cache
@@ -32,4 +34,6 @@ def defaults() -> Defaults:
 def generic(operator: Operator, what: str) -> Efficiency:
     """The default for a class of operators, named so that the answer can say it."""
     value: float = getattr(defaults(), operator)
-    return Efficiency("assumed", f"{what}: roofline x generic {value:.2f}", flat=value)
+    return Efficiency(
+        "assumed", f"{what}: roofline x generic {value:.2f}", flat=value, launch=defaults().launch
+    )

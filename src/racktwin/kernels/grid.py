@@ -7,6 +7,7 @@ extrapolates along the roofline.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 
 import msgspec
@@ -16,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from racktwin.kernels.roofline import Array
 
 _TINY, _FAR = 1e-30, 1e30
+_FILLED = 1e3  # more than any logarithm of an efficiency
 
 
 class Grid(msgspec.Struct, frozen=True):
@@ -61,13 +63,13 @@ class Grid(msgspec.Struct, frozen=True):
         return Grid(rest, low * (1 - share) + high * share, measured & bool(within))
 
 
-def fastest(grids: list[Grid]) -> Grid:
-    """The best efficiency of several grids over the same axes, point by point."""
+def fastest(grids: Sequence[Grid]) -> Grid:
+    """The best efficiency of several grids over the same axes; measured ones before filled ones."""
     if len(grids) == 1:
         return grids[0]
     values = np.stack([grid.values for grid in grids])
-    best = np.argmax(values, axis=0)[None]
     measured = np.stack([grid.measured for grid in grids])
+    best = np.argmax(np.where(measured, values, values - _FILLED), axis=0)[None]
     pick = [np.take_along_axis(each, best, 0)[0] for each in (values, measured)]
     return Grid(grids[0].axes, pick[0], pick[1])
 

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from racktwin.kernels import attention, gemm, latent, recurrent, sparse
+from racktwin.kernels import attention, gemm, latent, recurrent, sparse, stream
 from racktwin.kernels import dtype as formats
 from racktwin.kernels import experts as _experts
 from racktwin.kernels.efficiency import Efficiency
 from racktwin.kernels.generic import generic
+from racktwin.kernels.grouped import Grouped
 from racktwin.kernels.priced import Priced
 from racktwin.kernels.roofline import Sizes, work
 from racktwin.kernels.tables import tables
@@ -178,10 +179,10 @@ class Kernels:
         expert_tensor: int = 1,
         dtype: str = "bf16",
         gated: bool = True,
-        imbalance: str = "power_law",
+        imbalance: str = "power_law_1.01",
     ) -> Priced:
         """The routed experts on the slowest rank, for `tokens` tokens of the whole group."""
-        shape = _experts.Grouped(hidden, intermediate, top_k, experts, expert_tensor, expert, gated)
+        shape = Grouped(hidden, intermediate, top_k, experts, expert_tensor, expert, gated)
         peaks = self.chip.peak
         found = self._found(
             ("experts", shape, dtype, imbalance),
@@ -191,17 +192,78 @@ class Kernels:
 
     def stream(self, moved: Sizes) -> Priced:
         """Elementwise work (norms, residuals, activations) that moves `moved` bytes."""
-        found = self._found(("stream",), lambda: generic("stream", "stream"))
-        return found.price(work(np.zeros(()), moved, "bf16"), self.chip)
+        found = self._found(("stream",), lambda: stream.stream_efficiency(self._tables))
+        return found.price(work(0.0, np.asarray(moved, float), "bf16"), self.chip, moved)
+
+    def sparse_decode(
+        self,
+        batch: Sizes,
+        context: Sizes,
+        *,
+        heads: int,
+        kv_rank: int,
+        rope_dim: int,
+        top_k: int,
+        index_heads: int,
+        index_dim: int,
+        kv_dtype: str = "bf16",
+    ) -> Priced:
+        """Index, select and attend: one query of `batch` sequences over `context` latents."""
+        shape = latent.Latent(heads, kv_rank, rope_dim, 0, 0, kv_dtype)
+        index = sparse.Index(index_heads, index_dim, top_k)
+        compute, peaks = self._cache_compute(kv_dtype), self.chip.peak
+        tasks = sparse.decode_work(batch, context, shape, index, compute, peaks)
+        return self._sparse("decode", shape, index).price(tasks, self.chip, batch, context)
+
+    def sparse_prefill(
+        self,
+        batch: Sizes,
+        tokens: Sizes,
+        context: Sizes = 0,
+        *,
+        heads: int,
+        kv_rank: int,
+        rope_dim: int,
+        nope_dim: int,
+        value_dim: int,
+        top_k: int,
+        index_heads: int,
+        index_dim: int,
+        kv_dtype: str = "bf16",
+    ) -> Priced:
+        """Index, select and attend: `tokens` new queries of `batch` sequences behind `context`."""
+        shape = latent.Latent(heads, kv_rank, rope_dim, nope_dim, value_dim, kv_dtype)
+        index = sparse.Index(index_heads, index_dim, top_k)
+        compute, peaks = self._cache_compute(kv_dtype), self.chip.peak
+        tasks = sparse.prefill_work(batch, tokens, context, shape, index, compute, peaks)
+        length = attention.equal_length(tokens, context)
+        return self._sparse("prefill", shape, index).price(tasks, self.chip, batch, length)
+
+    def _sparse(self, phase: str, shape: latent.Latent, index: sparse.Index) -> Efficiency:
+        return self._found(
+            ("sparse", phase, shape, index),
+            lambda: sparse.sparse_efficiency(self._tables, phase, shape, index, self.frameworks),
+        )
 
     def indexer(
         self, batch: Sizes, tokens: Sizes, context: Sizes, *, heads: int, head_dim: int
     ) -> Priced:
-        """Sparse attention's choice of tokens for `tokens` queries of `batch` sequences."""
-        compute = formats.compute("fp8", self.chip.peak)
-        task = sparse.indexer_work(batch, tokens, context, heads, head_dim, compute)
+        """The scores of sparse attention alone; `sparse_decode` and `_prefill` contain them."""
+        index = sparse.Index(heads, head_dim, 0)
+        task = sparse.index_work(batch, tokens, context, index, self.chip.peak)
         found = self._found(("indexer",), lambda: generic("attention", "sparse indexer"))
         return found.price(task, self.chip)
+
+    def encoder_attention(
+        self, batch: Sizes, tokens: Sizes, *, heads: int, head_dim: int
+    ) -> Priced:
+        """Attention of an image encoder: `tokens` patches of each of `batch` images."""
+        found = self._found(
+            ("encoder", heads, head_dim),
+            lambda: attention.encoder_efficiency(self._tables, heads, head_dim, self.frameworks),
+        )
+        task = attention.encoder_work(batch, tokens, heads, head_dim)
+        return found.price(task, self.chip, batch, tokens)
 
     def recurrent_decode(
         self,
@@ -215,9 +277,10 @@ class Kernels:
         conv: int = 4,
         hidden: int = 0,
     ) -> Priced:
-        """One token of `batch` sequences through a recurrent layer's scan."""
+        """One token of `batch` sequences through a recurrent layer's convolution and scan."""
         shape = recurrent.Scan(kind, key_heads, value_heads, key_dim, value_dim, conv)
-        return self._scan(batch, 1.0, shape)
+        task = recurrent.scan_work(batch, 1.0, shape)
+        return self._scan("decode", shape).price(task, self.chip, batch)
 
     def recurrent_prefill(
         self,
@@ -232,10 +295,13 @@ class Kernels:
         conv: int = 4,
         hidden: int = 0,
     ) -> Priced:
-        """`tokens` tokens of `batch` sequences through a recurrent layer's scan."""
+        """`tokens` tokens of `batch` sequences through a recurrent layer's convolution and scan."""
         shape = recurrent.Scan(kind, key_heads, value_heads, key_dim, value_dim, conv)
-        return self._scan(batch, tokens, shape)
+        task = recurrent.scan_work(batch, tokens, shape)
+        return self._scan("prefill", shape).price(task, self.chip, batch, tokens)
 
-    def _scan(self, batch: Sizes, tokens: Sizes, shape: recurrent.Scan) -> Priced:
-        found = self._found(("scan", shape), lambda: generic("recurrent", shape.kind))
-        return found.price(recurrent.scan_work(batch, tokens, shape), self.chip)
+    def _scan(self, phase: str, shape: recurrent.Scan) -> Efficiency:
+        return self._found(
+            ("scan", phase, shape),
+            lambda: recurrent.scan_efficiency(self._tables, phase, shape, self.frameworks),
+        )

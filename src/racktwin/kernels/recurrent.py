@@ -9,9 +9,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from racktwin.kernels.efficiency import Efficiency
+from racktwin.kernels.generic import generic
+from racktwin.kernels.grid import shifted
 from racktwin.kernels.roofline import Sizes, Work, work
+from racktwin.kernels.tables import Tables
 
-_STATE_BYTES = 4.0  # engines keep the state in fp32
+# bf16, the narrowest state an engine keeps (TensorRT-LLM); SGLang and vLLM keep fp32, which shows
+# as lower efficiency.
+_STATE_BYTES = 2.0
 
 
 class Scan(NamedTuple):
@@ -44,3 +50,29 @@ def scan_work(batch: Sizes, tokens: Sizes, shape: Scan) -> Work:
     # Decay, rank-one update and read-out: two multiply-adds a state value and token at the least.
     flops = new * (4.0 * shape.state + 2.0 * shape.conv * shape.mixed)
     return work(batch * flops, batch * (new * per_token + state * (new > 0)), "bf16")
+
+
+def scan_efficiency(
+    tables: Tables | None, phase: str, shape: Scan, frameworks: list[str]
+) -> Efficiency:
+    """Efficiency over batch or (batch, tokens); the first framework that has it.
+
+    Only the gated delta rule was measured; Kimi's variant of it is taken to behave alike. Heads
+    not measured take those nearest in number, at the batch that holds as much state.
+    """
+    for framework in frameworks if tables and shape.kind in ("gated-delta", "kimi-delta") else []:
+        assert tables is not None
+        table = tables.get(f"scan_{phase}.{framework}")
+        if table is None:
+            continue
+        key_heads, heads, key_dim, value_dim = table.keys.T.astype(float)
+        far = np.abs(np.log(heads * key_dim * value_dim / shape.state))
+        far += 0.1 * np.abs(np.log(key_heads / shape.key_heads))
+        row = int(np.argmin(far))
+        grid = shifted(table.grid(row), 0, heads[row] / shape.value_heads)
+        rule = "" if far[row] < 1e-9 else f" heads {heads[row]:.0f} for {shape.value_heads}"
+        if shape.kind != "gated-delta":
+            rule += f" for {shape.kind}"
+        name = f"{tables.name} gated-delta {phase} {framework}{rule}"
+        return Efficiency("measured", name, grid)
+    return generic("recurrent", f"{shape.kind} {phase}")
