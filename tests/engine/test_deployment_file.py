@@ -10,10 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from racktwin import catalog
-from racktwin.engine.deployment import Speculation
-from racktwin.engine.deployment_file import read_deployment
+from racktwin.engine.deployment import ROUTERS, Speculation
+from racktwin.engine.deployment_file import CACHES, KEYS, ClusterKeys, read_deployment
+from racktwin.engine.pool_keys import Mtp, PoolKeys
 from racktwin.finding import BadInput
 from racktwin.models import Layout
+from racktwin.models.precision import PARTS
+from racktwin.models.preset import NAMES
 
 Write = Callable[[str], Path]
 SPLIT = """\
@@ -247,6 +250,26 @@ def test_what_cannot_be_opened(tmp_path: Path) -> None:
     assert refused(tmp_path / "latin.yaml") == ["line 1   file: is not UTF-8 text"]
 
 
+@pytest.mark.parametrize("key", ["model", "cluster", "engine", "precision"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "x" * 900_000,
+        f"{'a' * 300}/b",
+        "~nobody-here/x.json",
+        '"a\\0.yaml"',
+        "/dev/zero",
+        "..",
+        '""',
+    ],
+)
+def test_odd_names_are_findings_of_a_readable_length(key: str, name: str, write: Write) -> None:
+    lines = [line for line in SERVE.splitlines() if not line.startswith(f"{key}:")]
+    found = refused(write("\n".join([*lines, f"{key}: {name}"])))
+    assert found[-1].startswith(f"line 5   {key}: ")
+    assert len(found[-1]) < 600
+
+
 @given(st.integers(0, len(SPLIT)), st.text(max_size=6), st.integers(0, 12))
 def test_damage_is_a_finding_never_a_crash(at: int, text: str, cut: int) -> None:
     path = Path(catalog.__file__).with_name("never-written.yaml")
@@ -272,7 +295,9 @@ def test_engine_limits_are_said_where_the_layout_stands(write: Write) -> None:
 
 def test_drafts_need_a_model_that_drafts(write: Write) -> None:
     text = SERVE.replace("640", "640, mtp: {tokens: 1, acceptance: 0.7}")
-    text = text.replace("deepseek-r1", "gpt-oss-120b").replace("nvfp4", "mxfp4")
+    text = (
+        text.replace("deepseek-r1", "gpt-oss-120b").replace("nvfp4", "mxfp4").replace("960", "1280")
+    )
     (line,) = refused(write(text))
     assert line == "line 5   serve.mtp: gpt-oss-120b has no multi-token-prediction layers"
     both = SPLIT.replace("tensor: 2,", "tensor: 2, mtp: {tokens: 2, acceptance: 0.8},")
@@ -301,3 +326,16 @@ def test_the_examples(root: Path) -> None:
         "gpt-oss-120b-h100": 8,
         "llama-3.1-70b-b200": 8,
     }
+
+
+def test_the_page_documents_every_key_and_its_example_reads(root: Path, write: Write) -> None:
+    page = (root / "docs/reference/deployment.md").read_text()
+    rows = "\n".join(line for line in page.splitlines() if line.startswith("|"))
+    keys = [*KEYS, *(f"cluster.{key}" for key in ClusterKeys.__struct_fields__)]
+    keys += [f"POOL.{key}" for key in PoolKeys.__struct_fields__]
+    keys += [f"POOL.mtp.{key}" for key in Mtp.__struct_fields__]
+    keys += ["precision.weights", "precision.kv", *PARTS, *CACHES, *ROUTERS, *NAMES]
+    missing = [key for key in keys if f"`{key}`" not in rows]
+    assert set(missing) <= {"serve", "prefill", "decode"}
+    found, _ = read_deployment(write(page.split("```yaml\n")[1].split("```")[0]))
+    assert found.copies * found.gpus == 4608

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
@@ -28,6 +29,8 @@ from racktwin.models.formats import FORMATS
 from racktwin.models.precision import PARTS
 from racktwin.units import Price
 
+MOST_NAME = 4096  # characters of a path
+LONGEST = 40  # characters of a wrong word that are repeated
 ROLES = ("serve", "prefill", "decode")
 KEYS = ("model", "cluster", "engine", "precision", *ROLES, "router", "copies")
 CACHES = ("bf16", "fp16", "fp8", "nvfp4")
@@ -64,7 +67,7 @@ class _Document:
         """The whole, or None where any part of it is missing."""
         for key, child in self.node.value.items():
             if key not in KEYS:
-                self.fault(key, unknown(key, key, KEYS).message, child)
+                self.fault(key[:LONGEST], unknown(key, key[:LONGEST], KEYS).message, child)
         named = self.named("model", model)
         engine = self.named("engine", epoch)
         cluster = self.cluster()
@@ -120,7 +123,7 @@ class _Document:
             return words[0]
         if node.value in words:
             return str(node.value)
-        self.fault(key, unknown(key, str(node.plain())[:40], words).message, node)
+        self.fault(key, unknown(key, str(node.plain())[:LONGEST], words).message, node)
         return None
 
     def named(self, key: str, load: Callable[[str], T]) -> T | None:
@@ -132,10 +135,14 @@ class _Document:
         return self.loaded(key, node, load)
 
     def loaded(self, key: str, node: Node, load: Callable[[str], T]) -> T | None:
+        """What the text at `node` stands for."""
         name = node.value
-        if not isinstance(name, str) or not name.strip():
-            shown = "a mapping" if isinstance(name, dict) else repr(node.plain())[:40]
+        if not isinstance(name, str) or not name.strip() or not name.isprintable():
+            shown = "a mapping" if isinstance(name, dict) else repr(node.plain())[:LONGEST]
             self.fault(key, f"expected a name or a path, found {shown}", node)
+            return None
+        if len(name) > MOST_NAME:
+            self.fault(key, f"expected a name or a path, found {len(name):,} characters", node)
             return None
         try:
             return load(self.path(name))
@@ -144,13 +151,16 @@ class _Document:
                 inside = error.source not in ("", "catalog")
                 where = f"{error.source}: {each}" if inside else each.message
                 self.fault(key, where, node)
-            return None
+
+        except OSError as error:
+            self.fault(key, f"cannot be read: {error.strerror}", node)
+        return None
 
     def path(self, name: str) -> str:
         """`name`, or where it lies if it is a path: relative ones start at this file."""
-        below = self.folder / Path(name).expanduser()
+        below = self.folder / os.path.expanduser(name)
         is_file = name.endswith((".json", ".yaml", ".yml")) or name.startswith((".", "~", "/"))
-        return str(below) if is_file or ("/" in name and below.exists()) else name
+        return str(below) if is_file or ("/" in name and os.path.exists(below)) else name
 
     def cluster(self) -> Cluster | None:
         """A cluster by name or path, or a mapping of `ClusterKeys`."""
@@ -192,7 +202,7 @@ class _Document:
             elif child.value in words:
                 parts[key] = child.value
             else:
-                self.fault(path, unknown(key, str(child.plain())[:40], words).message, child)
+                self.fault(path, unknown(key, str(child.plain())[:LONGEST], words).message, child)
         return msgspec.structs.replace(base, **parts) if base else None
 
     def pools(self, of: Model | None, engine: Epoch | None) -> dict[str, Pool]:

@@ -176,6 +176,8 @@ def _parse(file: Path) -> Any:
     source = str(file)
     try:
         size = file.stat().st_size
+        if file.exists() and not file.is_file():
+            raise BadInput([Finding("file", "is no regular file")], source)
         if size > LARGEST_FILE:
             message = f"{size / 1e6:.0f} MB is no config.json; at most {LARGEST_FILE / 1e6:.0f} MB"
             raise BadInput([Finding("file", message)], source)
