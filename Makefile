@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP_INSTALL := install -qq --disable-pip-version-check --no-input
 
-.PHONY: help run test check bench docs clean
+.PHONY: help run test check style types layers rules bench docs clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 16
@@ -16,11 +16,19 @@ run: $(STAMP) ## plan DeepSeek-R1 on the ND GB300 v6 cluster, write plan/
 test: check ## check, then the whole suite
 	$(BIN)/pytest
 
-check: $(STAMP) ## the quick gate, under 30 s: style, types, layers, budgets, names, sources
+check: style types layers rules ## the quick gate, under 30 s; `make -k check` shows every failure at once
+
+style: $(STAMP)
 	$(BIN)/ruff check --quiet --output-format concise .
 	$(BIN)/ruff format --quiet --check .
+
+types: $(STAMP)
 	$(BIN)/mypy --no-error-summary
+
+layers: $(STAMP)
 	$(BIN)/lint-imports --no-logo > $(VENV)/layers.txt || { cat $(VENV)/layers.txt; exit 1; }
+
+rules: $(STAMP)
 	$(BIN)/python tools/check.py
 
 bench: $(STAMP) ## measure the speed figures that the docs quote
