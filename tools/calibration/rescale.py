@@ -11,10 +11,27 @@ import msgspec
 
 from racktwin.engine.epoch import Epoch
 from racktwin.engine.table import Grid, Part, StepTable
-from racktwin.serving.steady import Served
+from racktwin.serving.steady import Curve, Served
+from racktwin.serving.traffic import Traffic
 
 LINES = {"experts": "experts", "communication": "communication", "attention": "attention"}
 UNTOUCHED = ("elementwise", "host")
+
+
+class Rescaled(Served):
+    """`served`, priced under `neutral(epoch)`, under `epoch`; remembers its curves."""
+
+    def __init__(self, served: Served, epoch: Epoch) -> None:
+        self.__dict__.update(served.__dict__)
+        self.deployment = msgspec.structs.replace(served.deployment, engine=epoch)
+        self.tables = {role: _table(table, epoch) for role, table in served.tables.items()}
+        self.curves: dict[Traffic, Curve] = {}
+
+    def curve(self, traffic: Traffic) -> Curve:
+        """The deployment over growing load, worked out once per traffic."""
+        if traffic not in self.curves:
+            self.curves[traffic] = super().curve(traffic)
+        return self.curves[traffic]
 
 
 def neutral(epoch: Epoch) -> Epoch:
@@ -22,14 +39,6 @@ def neutral(epoch: Epoch) -> Epoch:
     return msgspec.structs.replace(
         epoch, gap=0.0, step_overhead=0.0, gemm=1.0, experts=1.0, attention=1.0, communication=1.0
     )
-
-
-def rescaled(served: Served, epoch: Epoch) -> Served:
-    """`served`, priced under `neutral(epoch)`, under `epoch`."""
-    changed = copy.copy(served)
-    changed.deployment = msgspec.structs.replace(served.deployment, engine=epoch)
-    changed.tables = {role: _table(table, epoch) for role, table in served.tables.items()}
-    return changed
 
 
 def _table(table: StepTable, epoch: Epoch) -> StepTable:

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from calibration.rescale import neutral, rescaled
+from calibration.rescale import Rescaled, neutral
 from racktwin.engine.epoch import Epoch
 from racktwin.engine.epochs import epoch
 from racktwin.evidence import sheet
@@ -48,7 +48,7 @@ class Scored:
             return
         asked = deployment(row)
         self.served[_key(row)] = Served(
-            msgspec.structs.replace(asked, engine=neutral(asked.engine))
+            msgspec.structs.replace(asked, engine=neutral(asked.engine)), row.fraction or None
         )
 
     def predict(
@@ -61,13 +61,13 @@ class Scored:
             key = _key(row)
             if key not in ready:
                 constants = epochs.get(row.engine) or epoch(row.engine)
-                ready[key] = rescaled(self.served[key], constants)
+                ready[key] = Rescaled(self.served[key], constants)
             found.append(predict(row, ready[key]))
         return found
 
 
 def _key(row: Measurement) -> Key:
-    return row.cluster, row.model, row.precision, row.kv, row.engine, row.pools
+    return row.cluster, row.model, row.precision, row.kv, row.fraction, row.engine, row.pools
 
 
 def figures(rows: list[Measurement], figure: str) -> NDArray[np.float64]:

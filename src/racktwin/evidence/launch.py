@@ -15,7 +15,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
 
     lengths: mean length over nominal length, 1. waves: requests per client. kv: cache format.
     budget: tokens per step and rank, 0 for the engine's default. held, polled: steps.
-    drafts: MTP tokens, `acceptance` of each, 0..1.
+    drafts: MTP tokens, `acceptance` of each, 0..1. fraction: memory flag, 0 for the epoch's.
     """
 
     lengths: float = 1.0
@@ -26,6 +26,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     polled: float = 0.0
     drafts: int = 0
     acceptance: float = 0.0
+    fraction: float = 0.0
     rules: tuple[str, ...] = ()
 
 

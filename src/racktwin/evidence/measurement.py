@@ -39,7 +39,8 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     """One row: what ran, under which load, and what was measured.
 
     system: GPU system as the source names it; cluster, model, precision, engine: catalog names.
-    kv: format of the cache. concurrency: requests in flight over the whole deployment.
+    kv: format of the cache. fraction: memory flag of the launch, 0 for the epoch's.
+    concurrency: requests in flight over the whole deployment.
     ttft, tpot: means, s; output_rate: out tokens/s of the whole; None where not given.
     inferred: what of the above does not stand in the source. curve: rows that differ in load only.
     """
@@ -52,6 +53,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     model: str
     precision: str
     kv: str
+    fraction: float = 0.0
     engine: str
     traffic: Traffic
     concurrency: float

@@ -100,6 +100,7 @@ def _measurement(
         model=served,
         precision=precision,
         kv=settings.kv,
+        fraction=settings.fraction,
         engine=engine.name,
         traffic=Traffic(
             input=(numbers["isl"] or 1) * settings.lengths,

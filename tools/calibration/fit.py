@@ -1,0 +1,133 @@
+"""Constants of engine epochs from measurements: robust, and shrunk towards their engine's values.
+
+Predicted times are close to linear in the constants, so each round prices all rows once per
+constant and then solves a small weighted least-squares problem per engine and per epoch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from racktwin.engine.epoch import Epoch
+from racktwin.engine.epochs import epoch, names
+
+Array = NDArray[np.float64]
+Constants = dict[str, Epoch]
+
+
+class Constant(msgspec.Struct, frozen=True):
+    """A constant to fit, in its own unit.
+
+    start: before any data; engine, epoch: standard deviations of engines around the start and of
+    epochs around their engine; low, high: bounds; step: for the derivative.
+    """
+
+    name: str
+    start: float
+    engine: float
+    epoch: float
+    low: float
+    high: float
+    step: float
+
+
+TPOT = (
+    Constant("gap", 20e-6, 20e-6, 12e-6, 0.0, 2e-4, 2e-6),
+    Constant("gemm", 1.0, 0.25, 0.12, 0.6, 1.8, 0.02),
+    Constant("experts", 1.0, 0.25, 0.12, 0.5, 2.0, 0.02),
+    Constant("attention", 1.0, 0.20, 0.08, 0.6, 1.6, 0.02),
+    Constant("communication", 1.2, 0.50, 0.25, 0.4, 3.0, 0.05),
+)
+TTFT = (
+    Constant("prefill_wait", 1.0, 5.0, 3.0, 0.0, 60.0, 0.5),
+    Constant("first_token", 0.02, 0.04, 0.03, 0.0, 0.5, 0.002),
+)
+NOISE = 0.08  # relative; how far a well-modelled row lies from its measurement
+FLOOR = 0.04  # relative; residuals below it weigh alike (above, each counts by its size, not square)
+ROUNDS = 25
+
+
+class Linear(msgspec.Struct):
+    """Predictions around a point: `value` (s) and its derivatives, one column per constant."""
+
+    value: Array
+    slope: Array
+    at: Array
+
+    def __call__(self, constants: Array) -> Array:
+        """Predictions (s) at other values of the constants, one row of them per measurement."""
+        moved = np.einsum("rc,rc->r", self.slope, constants - self.at)
+        return np.maximum(self.value + moved, 0.05 * self.value)
+
+
+def started(constants: tuple[Constant, ...]) -> Constants:
+    """Every epoch of the catalog with the constants at their start."""
+    values = {each.name: each.start for each in constants}
+    return {name: msgspec.structs.replace(epoch(name), **values) for name in names()}
+
+
+def fit(
+    constants: tuple[Constant, ...],
+    linear: Linear,
+    measured: Array,
+    epochs: list[str],
+    use: NDArray[np.bool_],
+) -> dict[str, Array]:
+    """Values of the constants by epoch, from the rows in `use`.
+
+    measured: s, per row; epochs: the epoch of every row.
+    """
+    use = use & np.isfinite(measured)
+    of = np.array(epochs)
+    engine_of = np.array([each.partition("-")[0] for each in epochs])
+    found = {}
+    for engine in sorted({each.partition("-")[0] for each in names()}):
+        start = np.array([each.start for each in constants])
+        spread = np.array([each.engine for each in constants])
+        centre = _solve(constants, linear, measured, use & (engine_of == engine), start, spread)
+        narrow = np.array([each.epoch for each in constants])
+        for name in names(engine):
+            found[name] = _solve(constants, linear, measured, use & (of == name), centre, narrow)
+    return found
+
+
+def _solve(
+    constants: tuple[Constant, ...],
+    linear: Linear,
+    measured: Array,
+    rows: NDArray[np.bool_],
+    prior: Array,
+    spread: Array,
+) -> Array:
+    """Robust least squares of log residuals with a Gaussian prior (iteratively reweighted)."""
+    low = np.array([each.low for each in constants])
+    high = np.array([each.high for each in constants])
+    value = prior.copy()
+    if not rows.any():
+        return value
+    part = Linear(linear.value[rows], linear.slope[rows], linear.at[rows])
+    wanted = measured[rows]
+    for _ in range(ROUNDS):
+        now = part(np.broadcast_to(value, part.at.shape))
+        residual = np.log(now / wanted)
+        weight = 1 / (NOISE * np.maximum(np.abs(residual), FLOOR))
+        slope = part.slope / now[:, None]
+        square = slope.T @ (slope * weight[:, None]) + np.diag(1 / spread**2)
+        pull = -slope.T @ (weight * residual) - (value - prior) / spread**2
+        value = np.clip(value + 0.7 * np.linalg.solve(square, pull), low, high)
+    return value
+
+
+def applied(base: Mapping[str, Epoch], constants: tuple[Constant, ...], found: dict[str, Array]) -> Constants:
+    """The epochs of `base` with the fitted constants in them."""
+    fields = [each.name for each in constants]
+    return {
+        name: msgspec.structs.replace(
+            base[name], **dict(zip(fields, (float(each) for each in values), strict=True))
+        )
+        for name, values in found.items()
+    }

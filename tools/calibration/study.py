@@ -1,0 +1,84 @@
+"""The whole calibration: linearise, fit, repeat; and the same with parts of the data left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from calibration.fit import TPOT, TTFT, Array, Constant, Constants, Linear, applied, fit, started
+from calibration.scored import Scored, figures
+from racktwin.evidence.error import folds
+from racktwin.evidence.measurement import Measurement
+from racktwin.evidence.prediction import Prediction
+
+PASSES = 3
+FOLDS = 5
+FREE = "the load"  # limit of a prediction that waits for nothing but its own service
+
+
+class Study:
+    """Fits on `scored`, remembering the last linearisation so that refits are cheap."""
+
+    def __init__(self, scored: Scored) -> None:
+        self.scored = scored
+        self.epochs = [row.engine for row in scored.rows]
+        self.measured = {name: figures(scored.rows, name) for name in ("tpot", "ttft")}
+        self.tpot, self.ttft, self.queued, self.best = self._calibrate()
+
+    def _calibrate(self) -> tuple[Linear, Linear, NDArray[np.bool_], Constants]:
+        everything = np.ones(len(self.epochs), dtype=bool)
+        best = started(TPOT + TTFT)
+        for _ in range(PASSES):
+            linear = self._linear(best, TPOT, "tpot")
+            found = fit(TPOT, linear, self.measured["tpot"], self.epochs, everything)
+            best = applied(best, TPOT, found)
+        first = self._linear(best, TTFT, "ttft")
+        queued = np.array([each.limit != FREE for each in self.scored.predict(best)])
+        best = applied(
+            best, TTFT, fit(TTFT, first, self.measured["ttft"], self.epochs, ~queued)
+        )
+        return linear, first, queued, best
+
+    def _linear(self, at: Constants, constants: tuple[Constant, ...], figure: str) -> Linear:
+        base = _values(self.scored.predict(at), figure)
+        slopes = []
+        for constant in constants:
+            moved = {
+                name: msgspec.structs.replace(
+                    each, **{constant.name: getattr(each, constant.name) + constant.step}
+                )
+                for name, each in at.items()
+            }
+            slopes.append((_values(self.scored.predict(moved), figure) - base) / constant.step)
+        fields = [each.name for each in constants]
+        point = np.array([[getattr(at[name], f) for f in fields] for name in self.epochs])
+        return Linear(base, np.stack(slopes, axis=1), point)
+
+    def without(self, left: NDArray[np.bool_]) -> Constants:
+        """The constants fitted on all rows but `left`."""
+        found = fit(TPOT, self.tpot, self.measured["tpot"], self.epochs, ~left)
+        waits = fit(TTFT, self.ttft, self.measured["ttft"], self.epochs, ~left & ~self.queued)
+        return applied(applied(self.best, TPOT, found), TTFT, waits)
+
+    def left_out(self, group: Callable[[Measurement], str]) -> list[Prediction]:
+        """Every row predicted by constants that were fitted without its group."""
+        groups = np.array([group(row) for row in self.scored.rows])
+        predictions: dict[int, Prediction] = {}
+        for name in sorted(set(groups)):
+            inside = groups == name
+            rows = [self.scored.rows[index] for index in np.flatnonzero(inside)]
+            found = self.scored.predict(self.without(inside), rows)
+            predictions.update(zip(np.flatnonzero(inside), found, strict=True))
+        return [predictions[index] for index in range(len(self.scored.rows))]
+
+    def out_of_fold(self) -> list[Prediction]:
+        """Every row predicted by constants fitted on other curves."""
+        dealt = folds((row.curve for row in self.scored.rows), FOLDS)
+        return self.left_out(lambda row: str(dealt[row.curve]))
+
+
+def _values(predictions: list[Prediction], figure: str) -> Array:
+    return np.array([getattr(each, figure) for each in predictions])
