@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from racktwin.engine.deployment import ROUTERS, Deployment, Pool
-from racktwin.engine.epoch import Epoch
+from racktwin.engine.epoch import Engine, Epoch
 from racktwin.finding import Finding, unknown
 from racktwin.hardware import Cluster
-from racktwin.models import Experts, Model, Precision
+from racktwin.models import Experts, Layout, Model, Precision
 from racktwin.models.layout import check as check_layout
 
 
@@ -55,21 +55,23 @@ def model_findings(
 
 def engine_findings(pools: Mapping[str, Pool], model: Model, engine: Epoch) -> Iterator[Finding]:
     """Layouts that the engine has no flags for."""
-    experts = experts_of(model)
+    experts = experts_of(model) > 0
     for role, pool in pools.items():
-        layout = pool.layout
-        if engine.engine == "trtllm" and layout.tensor > 1 and layout.attention_data > 1:
-            yield Finding(
-                f"{role}.tensor",
-                f"an attention-data rank of TensorRT-LLM is one GPU; use tensor 1 with "
-                f"attention_data {layout.stage}, or tensor {layout.stage} alone",
-            )
-        if engine.engine == "vllm" and experts and layout.expert not in (1, layout.stage):
-            yield Finding(
-                f"{role}.expert",
-                f"vLLM spreads experts over all {layout.stage} GPUs of a stage or over none; "
-                f"use {layout.stage} or 1",
-            )
+        found = unsupported(pool.layout, engine.engine, experts)
+        if found is not None:
+            yield Finding(f"{role}.{found.key}", found.message)
+
+
+def unsupported(layout: Layout, engine: Engine, experts: bool) -> Finding | None:
+    """Why `engine` cannot run `layout` of a model with or without experts, if it cannot."""
+    stage = layout.stage
+    if engine == "trtllm" and layout.tensor > 1 and layout.attention_data > 1:
+        text = "an attention-data rank of TensorRT-LLM is one GPU; use tensor 1 with "
+        return Finding("tensor", f"{text}attention_data {stage}, or tensor {stage} alone")
+    if engine == "vllm" and experts and layout.expert not in (1, stage):
+        text = f"vLLM spreads experts over all {stage} GPUs of a stage or over none; "
+        return Finding("expert", f"{text}use {stage} or 1")
+    return None
 
 
 def cluster_findings(pools: Mapping[str, Pool], copies: int, cluster: Cluster) -> Iterator[Finding]:
