@@ -32,14 +32,14 @@ def plan_report(plan: Plan) -> str:
         question=_question(plan),
         met=bool(plan.choices),
         headline=list(_headline(best)),
-        reason=f"The batch stops at {best.limit}.",
+        reason=f"What stops it there: {best.limit}.",
         searched=f"{plan.candidates:,} deployments were priced, {plan.meeting:,} meet the limits.",
         front=Markup(_front(plan)),
         columns=COLUMNS,
         ranking=[_row(each) for each in plan.choices or (best,)],
         seating=_seating(plan),
         seats=Markup(seats.drawing(best.deployment)),
-        time=Markup(stacked({"decode": {k: v * 1e3 for k, v in best.parts.items()}}, "ms", ",.2f")),
+        time=Markup(_time(best)),
         memory=Markup(_memory(best)),
         evidence=list(_evidence(plan)),
         version=__version__,
@@ -111,10 +111,16 @@ def _row(choice: Choice) -> dict[str, Any]:
 def _seating(plan: Plan) -> str:
     best, cluster = plan.best, plan.ask.cluster
     return (
-        f"One copy of {best.deployment.gpus:,} GPUs; {best.deployment.copies:,} copies fill "
-        f"{plan.ask.gpus:,} GPUs. A box is a GPU, a line a host of {cluster.gpus_per_host}, a "
-        f"column an NVLink domain of {cluster.gpus_per_domain}."
+        f"A copy has {best.deployment.gpus:,} GPUs, {best.deployment.copies:,} copies fit into "
+        f"{plan.ask.gpus:,}; the first of them are drawn, every second one paler. A box is a GPU, "
+        f"a column a host of {cluster.gpus_per_host}, a block an NVLink domain of "
+        f"{cluster.gpus_per_domain}."
     )
+
+
+def _time(best: Choice) -> str:
+    parts = sorted(best.parts.items(), key=lambda part: -part[1])
+    return stacked({"decode step": {name: seconds * 1e3 for name, seconds in parts}}, "ms", ",.2f")
 
 
 def _memory(best: Choice) -> str:

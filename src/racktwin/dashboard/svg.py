@@ -43,8 +43,11 @@ def line(x1: float, y1: float, x2: float, y2: float, style: str = "axis") -> str
 
 
 def drawing(width: float, height: float, marks: list[str], label: str) -> str:
-    """A whole picture; `label` is read to those who cannot see it."""
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" role="img"'
+    """A whole picture, at most as wide as its units; `label` is read to those who do not see it."""
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" role="img" '
+        f'style="max-width:{width:g}px"'
+    )
     style = (
         "<style>text{font:12px system-ui,sans-serif;fill:#444}.axis{stroke:#999}"
         ".grid{stroke:#e5e5e5}.limit{stroke:#d55e00;stroke-dasharray:5 4}.small{font-size:10px}"

@@ -56,6 +56,8 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True, order=True):
             "EP": self.expert,
             "PP": self.pipeline,
         }
+        if self.attention_data > 1:  # else the experts are split like everything else
+            degrees["ETP"] = self.expert_tensor
         return "/".join(f"{name}{ranks}" for name, ranks in degrees.items() if ranks > 1) or "TP1"
 
 

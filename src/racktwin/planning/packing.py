@@ -8,31 +8,34 @@ from collections.abc import Mapping
 from racktwin.engine.deployment import Deployment
 from racktwin.hardware import Cluster
 
-Seat = tuple[int, int]
+Seat = tuple[int, int]  # NVLink domain, GPU in it
+Holder = tuple[int, str, int]  # copy, role, replica
 
 
-def seats(deployment: Deployment) -> dict[Seat, tuple[str, int]]:
-    """(NVLink domain, GPU in it) -> (role, replica) for one copy; largest replicas first.
+def seats(deployment: Deployment, copies: int = 1) -> dict[Seat, Holder]:
+    """Who sits where when `copies` copies are placed: largest replicas first, first fit.
 
     A replica starts in the first domain it fits into whole, larger ones in fresh domains.
     """
     domain = deployment.cluster.gpus_per_domain
     used: list[int] = []
-    taken: dict[Seat, tuple[str, int]] = {}
-    pools = sorted(deployment.pools.items(), key=lambda pool: -pool[1].layout.gpus)
-    for role, pool in pools:
-        for replica in range(pool.replicas):
-            left = pool.layout.gpus
-            while left:
-                part = min(left, domain)
+    taken: dict[Seat, Holder] = {}
+    for role, pool in sorted(deployment.pools.items(), key=lambda pool: -pool[1].layout.gpus):
+        for number in range(pool.replicas * copies):
+            copy, replica = divmod(number, pool.replicas)
+            for part in _parts(pool.layout.gpus, domain):
                 at = next((i for i, count in enumerate(used) if count + part <= domain), len(used))
                 if at == len(used):
                     used.append(0)
                 for gpu in range(used[at], used[at] + part):
-                    taken[at, gpu] = role, replica
+                    taken[at, gpu] = copy, role, replica
                 used[at] += part
-                left -= part
     return taken
+
+
+def _parts(gpus: int, domain: int) -> list[int]:
+    """Whole domains a replica fills, and the rest of it."""
+    return [domain] * (gpus // domain) + ([gpus % domain] if gpus % domain else [])
 
 
 def copies(replicas: Mapping[int, int], cluster: Cluster, gpus: int) -> int:
