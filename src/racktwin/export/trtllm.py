@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from racktwin.engine.convention import of_epoch
 from racktwin.engine.deployment import Deployment, Pool
 from racktwin.export.group import Group, cache_word
 from racktwin.export.router import addresses, nginx
@@ -82,7 +83,7 @@ def _options(deployment: Deployment, group: Group) -> dict[str, Any]:
         "kv_cache_config": {
             "dtype": cache_word(deployment, KV_DTYPES),
             "free_gpu_memory_fraction": deployment.engine.memory_fraction,
-            "tokens_per_block": deployment.engine.block,
+            "tokens_per_block": of_epoch(deployment.engine).block,
         },
         "cuda_graph_config": None
         if prefill
