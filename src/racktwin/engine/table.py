@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
 
-from racktwin.engine.cost import Array, Cost
+from racktwin.engine.cost import Array, Cost, total
 from racktwin.engine.step import Step
 from racktwin.estimate import Evidence
 
@@ -172,11 +172,16 @@ class StepTable:
                 parts[name] = parts.get(name, 0.0) + float(grid(*point))
         return parts
 
-    @property
-    def evidence(self) -> dict[str, frozenset[Evidence]]:
-        """What every part of the step rests on."""
-        merged: dict[str, frozenset[Evidence]] = {}
-        for table in (self.tokens, self.decode, self.prefill):
-            for part, known in table.evidence.items():
-                merged[part] = merged.get(part, frozenset()) | known
-        return merged
+    def evidence(
+        self, batch: float, context: float, new: float = 0.0, behind: float = 0.0
+    ) -> dict[str, frozenset[Evidence]]:
+        """What each part of a step rests on, at one state: decoding, and `new` prefilled tokens."""
+        costs = []
+        if batch > 0:
+            costs += [
+                self.step.tokens(batch * self.queries),
+                self.step.decode(max(1.0, batch), context, self.queries),
+            ]
+        if new > 0:
+            costs += [self.step.tokens(new), self.step.prefill(1.0, new, behind)]
+        return dict(total(costs).evidence)

@@ -123,7 +123,16 @@ def _record(
     watts = float(it_watts(one, ask.cluster)[0])
     busy = max(0, deployment.copies - ask.spare)
     parts = table.breakdown(batch / table.pipeline, traffic.decode_context)
-    evidence = {part: tuple(sorted(known)) for part, known in table.evidence.items()}
+    known = table.evidence(batch / table.pipeline, traffic.decode_context)
+    if one.prefill[0] >= 0:
+        first = priced.tables[priced.loading[int(one.prefill[0])]]
+        prompts = first.evidence(0.0, 1.0, traffic.new, traffic.cached)
+    else:
+        prompts = table.evidence(0.0, 1.0, traffic.new, traffic.cached)
+    evidence = {
+        part: tuple(sorted(known.get(part, frozenset()) | prompts.get(part, frozenset())))
+        for part in {**known, **prompts}
+    }
     return Choice(
         deployment=deployment,
         ttft=ttft_error.of(ttft, "s"),

@@ -143,7 +143,7 @@ class Served:
             traffic=traffic,
             limit=curve.limit if beyond else "the load",
             parts=table.breakdown(*at),
-            evidence={part: tuple(sorted(known)) for part, known in table.evidence.items()},
+            evidence={part: tuple(sorted(known)) for part, known in table.evidence(*at).items()},
             memory=self.memory,
         )
 
