@@ -26,7 +26,8 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
 
     output_rate, total_rate: tokens/s/GPU; per_user: tokens/s of one request; cost: $ per million
     output tokens; concurrency: requests in one copy; watts: IT per GPU, W; cluster_rate: output
-    tokens/s of all busy copies. parts: s of a decode step; memory by role.
+    tokens/s of all busy copies; rack_power: W of a rack of them; prefill_busy: share of time, 0..1.
+    parts: s of a decode step; memory by role.
     """
 
     deployment: Deployment
@@ -47,6 +48,11 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     parts: dict[str, float]
     memory: dict[str, MemoryFit]
     evidence: dict[str, tuple[Evidence, ...]]
+
+    @property
+    def throughput_per_gpu(self) -> Estimate:
+        """Output tokens/s/GPU."""
+        return self.output_rate
 
 
 def choose(priced: Priced, candidates: Candidates, index: int) -> Choice:

@@ -7,7 +7,10 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def front(first: ArrayLike, second: ArrayLike) -> NDArray[np.int64]:
-    """Indices of the points that no other beats in both figures, by falling `first`."""
+    """Indices of the points that no other beats in both figures, by falling `first`.
+
+    first, second: figures of any unit, one entry per point; higher is better.
+    """
     one, two = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     order = np.lexsort((-two, -one))
     best = np.maximum.accumulate(two[order])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from racktwin.estimate import Estimate
 from racktwin.finding import BadInput, Finding
 from racktwin.planning.ask import Ask, checked
 from racktwin.planning.choice import Choice, choose
@@ -21,6 +23,10 @@ from racktwin.planning.search import (
     join,
 )
 
+if TYPE_CHECKING:
+    import polars
+
+FIGURES = ("ttft", "tpot", "output_rate", "total_rate", "per_user", "cost", "watts")
 EQUAL = 0.03  # scores this close are a tie: predictions are less sure than that
 
 
@@ -55,6 +61,24 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         first = self.choices[0] if self.choices else self.closest
         assert first is not None
         return first
+
+    def table(self) -> polars.DataFrame:
+        """The ranking, a row per choice; SI units, intervals as `_low` and `_high` columns."""
+        import polars
+
+        rows = []
+        for rank, each in enumerate(self.choices, 1):
+            row: dict[str, float | str] = {
+                "rank": rank,
+                "deployment": each.deployment.title,
+                "gpus": each.deployment.gpus,
+            }
+            for name in FIGURES:
+                estimate: Estimate = getattr(each, name)
+                row |= {name: estimate.value, f"{name}_low": estimate.low}
+                row |= {f"{name}_high": estimate.high}
+            rows.append(row)
+        return polars.DataFrame(rows)
 
 
 def candidates_of(priced: Priced) -> Candidates:

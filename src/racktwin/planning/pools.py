@@ -26,7 +26,9 @@ class Priced:
     def __init__(self, ask: Ask) -> None:
         self.ask = ask
         self.kernels = Kernels(ask.cluster.chip, ask.epoch.engine)
-        found = layouts(ask.model.architecture, ask.precision, ask.cluster, ask.gpus)
+        found = layouts(
+            ask.model.architecture, ask.precision, ask.cluster, ask.gpus, ask.epoch.engine
+        )
         self.layouts = found
         self.refused: dict[Layout, float] = {}
         fits = {layout: self.fit(layout, SERVE_BUDGETS[0]) for layout in found}
@@ -61,7 +63,7 @@ class Priced:
         )
 
     def ranks(self, budgets: Iterable[float]) -> list[Rank]:
-        """All loading layouts with their room at each token budget."""
+        """All loading layouts with their room at each of `budgets` (tokens per step)."""
         budgets = np.asarray(list(budgets))
         length = self.ask.traffic.input + self.ask.traffic.output
         found = []

@@ -8,9 +8,7 @@ from racktwin.engine.memory import MemoryFit
 from racktwin.estimate import Estimate
 from racktwin.planning.ask import Ask
 from racktwin.planning.choice import Choice
-from racktwin.planning.plan import Plan
-
-FIGURES = ("ttft", "tpot", "output_rate", "total_rate", "per_user", "cost", "watts")
+from racktwin.planning.plan import FIGURES, Plan
 
 
 def record(plan: Plan) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import product
 
+from racktwin.engine.deployment_check import unsupported
+from racktwin.engine.epoch import Engine
 from racktwin.hardware import Cluster
 from racktwin.models.architecture import Architecture, Experts
 from racktwin.models.layout import Layout, check
@@ -16,9 +18,9 @@ WIDEST = 64  # ranks of one expert group: EP 64 fills an NVL72 rack, and is the 
 
 
 def layouts(
-    architecture: Architecture, precision: Precision, cluster: Cluster, gpus: int
+    architecture: Architecture, precision: Precision, cluster: Cluster, gpus: int, engine: Engine
 ) -> list[Layout]:
-    """All legal layouts of one replica on at most `gpus` GPUs.
+    """All layouts of one replica on at most `gpus` GPUs that are legal and that `engine` can run.
 
     Tensor parallelism stays inside an NVLink domain; only expert groups of attention-data ranks
     may span domains. Pipelines are tried between full domains only: no published serving row uses
@@ -41,7 +43,8 @@ def layouts(
                 expert=expert,
                 expert_tensor=stage // expert if _has_experts(architecture) else 1,
             )
-            if not any(not finding.note for finding in check(layout, architecture, precision)):
+            legal = all(each.note for each in check(layout, architecture, precision))
+            if legal and not unsupported(layout, engine, _has_experts(architecture)):
                 found.append(layout)
     return found
 

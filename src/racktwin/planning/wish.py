@@ -86,7 +86,10 @@ class Wish:
 def asks(
     name: str, on: Sequence[str], tokens_in: float, tokens_out: float, wish: Wish
 ) -> list[Ask]:
-    """One question per cluster of `on`; BadInput with everything wrong in any of them."""
+    """One question per cluster of `on`; BadInput with everything wrong in any of them.
+
+    tokens_in, tokens_out: mean input and output tokens of a request.
+    """
     findings: list[Finding] = []
     model = _gather(findings, lambda: load_model(name))
     clusters = [_gather(findings, partial(_cluster, each, wish)) for each in on]
