@@ -178,7 +178,7 @@ def _fraction(value: str | float | None, findings: list[Finding]) -> float | Non
     if value is None:
         return None
     found = _gather(findings, lambda: Fraction.parse(value, "memory_fraction"))
-    if found == 0:
+    if found is not None and not found:
         findings.append(Finding("memory_fraction", "0 leaves no memory; expected more than 0 to 1"))
     return None if found is None else float(found)
 

@@ -28,7 +28,7 @@ def candidates(
     Tensor parallelism up to the NVLink `domain`, GPUs; the largest of these over more pipeline
     stages. Experts are cut like the rest, or spread whole where they cannot be cut.
     """
-    widest = None
+    widest = 0
     for tensor in _powers(min(gpus, domain)):
         layout = _legal(tensor, 1, architecture, precision, gpus)
         if layout is not None:
