@@ -60,8 +60,8 @@ def place(checkpoint: str, span: Span) -> list[str]:
     if not checkpoint:
         lines = ['model="${MODEL:?path or name of a checkpoint with the planned weights}"']
     if span.hosts > 1:
-        last = span.hosts - 1
-        lines.append(f': "${{NODE_RANK:?which host of its replica this is, 0 to {last}}}"')
+        top = span.hosts - 1
+        lines.append(f': "${{NODE_RANK:?which host of its replica this is, 0 to {top}}}"')
         lines.append(': "${HEAD_ADDR:?address of the first host of this replica}"')
     if span.share == 1:
         return [*lines, f'port="${{PORT:-{PORT}}}"']
