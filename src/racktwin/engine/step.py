@@ -145,6 +145,7 @@ class Step:
             place=place,
             cluster=self.cluster,
             framework=self.epoch.engine,
+            experts=op.experts,
         )
         back = experts.combine(
             tokens,
@@ -154,6 +155,7 @@ class Step:
             place=place,
             cluster=self.cluster,
             framework=self.epoch.engine,
+            experts=op.experts,
         )
         return there + back
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+import msgspec
+
 from racktwin.models.architecture import Architecture, Dense, Experts, Layer
 from racktwin.models.layout import Layout
 from racktwin.models.mixer_operators import mixer_operators
@@ -20,6 +22,8 @@ from racktwin.models.operators import (
     split,
 )
 from racktwin.models.precision import Precision
+
+MATRICES = ("attention", "output", "recurrent", "indexer", "dense", "experts", "shared")
 
 
 def _dense(part: str, hidden: int, width: int, gated: bool, dtype: str) -> list[Operator]:
@@ -48,7 +52,7 @@ def _experts(ffn: Experts, hidden: int, layout: Layout, precision: Precision) ->
             Exchange(width, ffn.top_k, ffn.experts, layout.expert, payload, ACTIVATION, share)
         )
     elif layout.attention_data > 1:
-        operators.append(Gather(width * ACTIVATION, layout.stage))
+        operators.append(Gather(width * ACTIVATION / layout.tensor, layout.stage))
     grouped = Grouped(
         width,
         ffn.intermediate,
@@ -101,15 +105,22 @@ def step_operators(
 def draft_operators(
     architecture: Architecture, layout: Layout, precision: Precision
 ) -> Counter[Operator]:
-    """Operators of one multi-token-prediction draft: its layer, its fusing projection, the head."""
+    """Operators of one multi-token-prediction draft: its block, its fusing projection, the head."""
     total: Counter[Operator] = Counter()
-    for layer in architecture.mtp[:1]:
-        for operator in layer_operators(layer, architecture.hidden, layout, precision):
-            total[operator] += 1
     hidden = architecture.hidden
-    total[Gemm("drafts", hidden, 2 * hidden, "bf16")] += 1
+    own = dict.fromkeys(MATRICES, precision.mtp) if precision.mtp else {}
+    drafting = msgspec.structs.replace(precision, **own)
+    for layer in draft_block(architecture):
+        total.update(layer_operators(layer, hidden, layout, drafting))
+    total[Gemm("drafts", hidden, 2 * hidden, precision.mtp or "bf16")] += 1
     total[head_operator(architecture, layout, precision)] += 1
     return total
+
+
+def draft_block(architecture: Architecture) -> tuple[Layer, ...]:
+    """The layers of one draft: up to the first feed-forward, which hybrids keep apart."""
+    ends = [layer.feedforward is not None for layer in architecture.mtp]
+    return architecture.mtp[: ends.index(True) + 1] if any(ends) else architecture.mtp
 
 
 def head_operator(architecture: Architecture, layout: Layout, precision: Precision) -> Gemm:

@@ -41,7 +41,10 @@ class AllReduce(msgspec.Struct, frozen=True):
 
 
 class Gather(msgspec.Struct, frozen=True):
-    """All-gather before and reduce-scatter behind experts that every rank of the stage shares."""
+    """All-gather before and reduce-scatter behind experts that every rank of the stage shares.
+
+    width: bytes each of `ranks` GPUs gives per token of its attention-data rank.
+    """
 
     width: float
     ranks: int
