@@ -148,7 +148,10 @@ class StepTable:
         behind: ArrayLike,
         seconds: ArrayLike,
     ) -> Array:
-        """Energy of one GPU over a step of `seconds`: idle floor plus work, at most TDP, J."""
+        """Energy of one GPU over a step of `seconds`: idle floor plus work, at most TDP, J.
+
+        A GPU of a pipeline does its part of as many such steps at once as there are stages.
+        """
         chip = self.step.cluster.chip
         batch, prompts, new = (np.asarray(each, float) for each in (batch, prompts, new))
         work = self.tokens.joules(batch * self.queries + prompts * new)
@@ -159,18 +162,22 @@ class StepTable:
         attended = attended * np.minimum(prompts, 1.0)
         work = work + np.where(prompts * new > 0, attended, 0.0)
         seconds = np.asarray(seconds, float)
-        return np.minimum(chip.idle_power * seconds + work / self.pipeline, chip.tdp * seconds)
+        return np.minimum(chip.idle_power * seconds + work, chip.tdp * seconds)
 
     def breakdown(self, batch: float, context: float) -> dict[str, float]:
-        """Seconds of a decode step by part."""
+        """Seconds of a `decode_step` by part."""
+        fullest = max(batch, 1.0)
         parts = {"host": self.host}
-        shares = [(self.tokens, (batch * self.queries,)), (self.decode, (batch, context))]
+        shares = [(self.tokens, (fullest * self.queries,)), (self.decode, (fullest, context))]
         if self.draft is not None:
-            shares.append((self.draft, (batch, context)))
+            shares.append((self.draft, (fullest, context)))
         for table, point in shares:
             for name, grid in table.parts.items():
                 parts[name] = parts.get(name, 0.0) + float(grid(*point))
-        return parts
+        if shared := self.tokens.parts.get("experts"):
+            mean = max(batch * self.queries, 1 / self.ranks)
+            parts["experts"] += float(shared(mean) - shared(fullest * self.queries))
+        return {name: seconds * self.step.imbalance for name, seconds in parts.items()}
 
     def evidence(
         self, batch: float, context: float, new: float = 0.0, behind: float = 0.0
@@ -182,6 +189,10 @@ class StepTable:
                 self.step.tokens(batch * self.queries),
                 self.step.decode(max(1.0, batch), context, self.queries),
             ]
+            if self.draft is not None:
+                drafts = self.step.drafts
+                costs += [self.step.tokens(batch, drafts)]
+                costs += [self.step.decode(max(1.0, batch), context, 1, drafts)]
         if new > 0:
             costs += [self.step.tokens(new), self.step.prefill(1.0, new, behind)]
         return dict(total(costs).evidence)
