@@ -2,11 +2,10 @@
 
 from racktwin.network.bound import bound
 from racktwin.network.collective import all_gather, all_reduce, all_to_all, reduce_scatter
-from racktwin.network.experts import Routing, combine, dispatch
+from racktwin.network.experts import combine, dispatch
 from racktwin.network.transfer import point_to_point, transfer
 
 __all__ = [
-    "Routing",
     "all_gather",
     "all_reduce",
     "all_to_all",

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 
+from racktwin.hardware import Cluster, Place
 from racktwin.network.curve import Array
 from racktwin.network.volume import Operation, least_share
-
-if TYPE_CHECKING:
-    from racktwin.hardware import Cluster, Place
 
 
 def smallest_domain(place: Place) -> int:

@@ -6,21 +6,20 @@ launched. `Priced.bytes` is what one rank sends per direction; joules are those 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 
 from racktwin.estimate import Evidence
+from racktwin.hardware import Cluster, Place
 from racktwin.kernels.priced import Priced
 from racktwin.network import domain, hierarchy
+from racktwin.network.bound import bound
 from racktwin.network.curve import Array
-from racktwin.network.fabric import Framework, engine, tiers
-from racktwin.network.hierarchy import Mode
+from racktwin.network.fabric import Framework, engine, nccl, tiers
+from racktwin.network.hierarchy import Algorithm
 from racktwin.network.volume import Operation, wire_share
 
-if TYPE_CHECKING:
-    from racktwin.hardware import Cluster, Place
+ALONE = Evidence("formula", "no work")
 
 
 def all_reduce(
@@ -28,68 +27,76 @@ def all_reduce(
     place: Place,
     cluster: Cluster,
     framework: Framework | None = None,
-    mode: Mode = "nccl",
+    algorithm: Algorithm = "nccl",
 ) -> Priced:
     """All-reduce of a buffer of `size` bytes per rank.
 
     With a framework, its own all-reduce as CUDA graphs run it where that was measured (the curve
-    includes the engine's own switch to NCCL for large buffers); NCCL otherwise.
+    holds the engine's own switch to NCCL for large buffers); NCCL otherwise.
     """
+    buffer = np.asarray(size, np.float64)
     if framework is not None and 1 < place.ranks <= place.per_domain:
-        curve = engine().curves.get(cluster.chip.tables, {}).get(framework, {}).get(place.ranks)
-        if curve is not None:
-            buffer = np.asarray(size, np.float64)
-            time = np.maximum(curve.seconds(buffer), buffer / cluster.nvlink)
-            name = f"{cluster.chip.tables} {framework} all_reduce x{place.ranks}"
-            return _priced("all_reduce", buffer, time, Evidence("measured", name), place)
-    return _collective("all_reduce", size, place, cluster, mode)
+        own = cluster.chip.tables
+        for system in (own, nccl().sibling.get(own, "")):
+            curves = engine().curves.get(system, {}).get(framework, {})
+            if curve := curves.get(str(place.ranks)):
+                time = np.maximum(
+                    curve.seconds(buffer), bound("all_reduce", buffer, place, cluster)
+                )
+                lent = "" if system == own else f" of {system}"
+                name = f"{own} {framework} all_reduce x{place.ranks}{lent}"
+                return _priced("all_reduce", buffer, time, Evidence("measured", name), place)
+    return _collective("all_reduce", buffer, place, cluster, algorithm)
 
 
-def all_gather(size: npt.ArrayLike, place: Place, cluster: Cluster, mode: Mode = "nccl") -> Priced:
+def all_gather(
+    size: npt.ArrayLike, place: Place, cluster: Cluster, algorithm: Algorithm = "nccl"
+) -> Priced:
     """All-gather whose gathered output holds `size` bytes."""
-    return _collective("all_gather", size, place, cluster, mode)
+    return _collective("all_gather", size, place, cluster, algorithm)
 
 
 def reduce_scatter(
-    size: npt.ArrayLike, place: Place, cluster: Cluster, mode: Mode = "nccl"
+    size: npt.ArrayLike, place: Place, cluster: Cluster, algorithm: Algorithm = "nccl"
 ) -> Priced:
     """Reduce-scatter of an input of `size` bytes per rank."""
-    return _collective("reduce_scatter", size, place, cluster, mode)
+    return _collective("reduce_scatter", size, place, cluster, algorithm)
 
 
-def all_to_all(size: npt.ArrayLike, place: Place, cluster: Cluster, mode: Mode = "nccl") -> Priced:
+def all_to_all(
+    size: npt.ArrayLike, place: Place, cluster: Cluster, algorithm: Algorithm = "nccl"
+) -> Priced:
     """All-to-all where every rank sends `size` bytes, an equal part to each rank (own included)."""
-    return _collective("all_to_all", size, place, cluster, mode)
+    return _collective("all_to_all", size, place, cluster, algorithm)
+
+
+def moved(wire: Array, time: Array, evidence: Evidence, place: Place) -> Priced:
+    """The price of `wire` bytes sent per rank in `time` seconds, with the energy of the links."""
+    across = 1 - min(place.per_domain / place.ranks, 1.0)
+    per_byte = float(tiers().nvlink_energy) + across * float(tiers().nic_energy)
+    wire, time = np.broadcast_arrays(np.asarray(wire), np.asarray(time))
+    return Priced(time, np.zeros_like(wire), wire, np.asarray(wire * per_byte), evidence)
 
 
 def _collective(
-    operation: Operation, size: npt.ArrayLike, place: Place, cluster: Cluster, mode: Mode
+    operation: Operation,
+    size: npt.ArrayLike,
+    place: Place,
+    cluster: Cluster,
+    algorithm: Algorithm,
 ) -> Priced:
     buffer = np.asarray(size, np.float64)
     if place.ranks < 2:
-        return _priced(operation, buffer, np.zeros_like(buffer), ALONE, place)
+        return moved(0 * buffer, 0 * buffer, ALONE, place)
     if place.ranks <= place.per_domain:
         time, evidence = domain.seconds(operation, buffer, place.ranks, cluster)
     else:
-        time, evidence = hierarchy.seconds(operation, buffer, place, cluster, mode)
+        time, evidence = hierarchy.seconds(operation, buffer, place, cluster, algorithm)
     return _priced(operation, buffer, time, evidence, place)
-
-
-ALONE = Evidence("formula", "a group of one rank moves nothing")
 
 
 def _priced(
     operation: Operation, size: Array, time: Array, evidence: Evidence, place: Place
 ) -> Priced:
-    return moved(
-        size * wire_share(operation, place.ranks), np.where(size > 0, time, 0.0), evidence, place
-    )
-
-
-def moved(wire: Array, time: Array, evidence: Evidence, place: Place) -> Priced:
-    """The price of sending `wire` bytes per rank in `time`, with the energy of the links."""
-    across = max(place.ranks - place.per_domain, 0) / place.ranks if place.ranks else 0.0
-    facts = tiers()
-    joules = wire * (facts.nvlink_energy.value + across * facts.nic_energy.value)
-    wire, time, joules = np.broadcast_arrays(wire, time, joules)
-    return Priced(time, np.zeros_like(time), wire, joules, evidence)
+    sent = size * wire_share(operation, place.ranks)
+    return moved(sent, np.where(size > 0, time, 0.0), evidence, place)

@@ -11,6 +11,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from racktwin.network.volume import Operation, switch_share, wire_share
+
 Array = npt.NDArray[np.float64]
 
 
@@ -30,11 +32,13 @@ class Curve(msgspec.Struct, frozen=True):
     """Seconds over bytes, alpha + bytes / bandwidth in each piece.
 
     upto: bytes at which each piece but the last ends. alpha (s) and bandwidth (B/s): one per piece.
+    largest: bytes of the largest message measured.
     """
 
     upto: tuple[float, ...]
     alpha: tuple[float, ...]
     bandwidth: tuple[float, ...]
+    largest: float
     error: FitError | None = None
 
     def seconds(self, size: npt.ArrayLike) -> Array:
@@ -49,34 +53,38 @@ class Curve(msgspec.Struct, frozen=True):
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """Seconds over wire bytes and ranks: (alpha^p + (wire / bandwidth)^p)^(1/p).
+    """Seconds over bytes and ranks: alpha + wire + 2 sqrt(ramp x wire), the law of a pipeline.
 
     alpha: start-up of a pair (s); per_rank: added by each further rank (s); bandwidth: B/s per
     direction with many ranks; pair_loss: share of it lost as 1 / ranks^2, for few ranks open few
-    channels; in_switch: factor on the bandwidth from `switch_from` ranks, where NCCL lets the
-    NVLink switch reduce (NVLS).
+    channels; ramp: time to fill the pipeline (s); in_switch: B/s when the NVLink switch reduces
+    (NVLS), 0 where it does not.
     """
 
     alpha: float
     per_rank: float
     bandwidth: float
     pair_loss: float
-    power: float
-    in_switch: float = 1.0
-    switch_from: int = 8
+    ramp: float
+    in_switch: float = 0.0
     error: FitError | None = None
 
-    def seconds(self, wire: npt.ArrayLike, ranks: int) -> Array:
-        """Time to move `wire` bytes per rank and direction among `ranks` ranks."""
+    def seconds(self, operation: Operation, size: npt.ArrayLike, ranks: int) -> Array:
+        """Time of messages of `size` bytes among `ranks` ranks; the faster path counts."""
+        ring = self.bandwidth * (1.0 - self.pair_loss / ranks**2)
+        per_byte = wire_share(operation, ranks) / ring
+        if self.in_switch:
+            per_byte = min(per_byte, switch_share(ranks) / self.in_switch)
+        wire = np.asarray(size, dtype=np.float64) * per_byte
         alpha = self.alpha + self.per_rank * (ranks - 1)
-        bandwidth = self.bandwidth * (1.0 - self.pair_loss / ranks**2)
-        if ranks >= self.switch_from:
-            bandwidth *= self.in_switch
-        return smooth_sum(alpha, np.asarray(wire, dtype=np.float64) / bandwidth, self.power)
+        return np.asarray(alpha + wire + 2.0 * np.sqrt(self.ramp * wire))
 
 
 def smooth_sum(first: npt.ArrayLike, second: npt.ArrayLike, power: float) -> Array:
-    """(first^p + second^p)^(1/p): the larger one for large p, more than the sum for p < 1."""
+    """(first^p + second^p)^(1/p), any unit: the larger for large `power`, beyond the sum below 1.
+
+    power: the exponent p, dimensionless.
+    """
     first, second = np.asarray(first, np.float64), np.asarray(second, np.float64)
     large, small = np.maximum(first, second), np.minimum(first, second)
     ratio = np.divide(small, large, out=np.zeros_like(large + small), where=large > 0)

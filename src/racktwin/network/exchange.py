@@ -1,4 +1,4 @@
-"""The exchange of tokens between experts: what MoE dispatch and combine cost per rank."""
+"""The exchange of tokens between experts: time of one phase of one library."""
 
 from __future__ import annotations
 
@@ -14,38 +14,53 @@ Copies = Literal["rank", "expert"]
 """What a library sends of a token: one copy per rank it touches, or one per expert chosen."""
 
 
-def touched(ranks: float, top_k: int, *, balanced: bool = False) -> float:
-    """Ranks (own included) that hold at least one of a token's experts.
+def copies_sent(copies: Copies, ranks: float, top_k: int, *, balanced: bool = False) -> float:
+    """Copies of a token that leave for another of `ranks` ranks, a count.
 
-    Uniform routing: ranks * (1 - (1 - 1/ranks)^top_k). `balanced` is the benchmarks' routing, that
-    spreads a token over as many ranks as it can: min(ranks, top_k).
+    One per expert chosen (top_k), or one per rank touched: ranks * (1 - (1 - 1/ranks)^top_k) where
+    routing is uniform, min(ranks, top_k) where a benchmark spreads tokens as far as it can
+    (`balanced`). One in `ranks` of them stays at home.
     """
-    if balanced:
-        return float(min(ranks, top_k))
-    return float(ranks * (1.0 - (1.0 - 1.0 / ranks) ** top_k))
+    if copies == "expert":
+        sent = float(top_k)
+    elif balanced:
+        sent = float(min(ranks, top_k))
+    else:
+        sent = ranks * (1.0 - (1.0 - 1.0 / ranks) ** top_k)
+    return sent * (1.0 - 1.0 / ranks)
 
 
 class Exchange(msgspec.Struct, frozen=True):
-    """Seconds of one phase of one library: (alpha^p + (bytes / bandwidth)^p)^(1/p).
+    """Seconds of a phase: (alpha^p + work^p)^(1/p), p = power, work = tokens x time per token.
 
-    alpha: s; per_rank, per_expert: relative growth of alpha with each further rank and with each
-    further 128 experts; bandwidth: B/s of copies sent, own rank included; fan_loss: relative fall
-    of the bandwidth with each doubling of ranks beyond `ranks`, the number measured.
+    A token takes per_token (s) and, for each copy sent to another rank, per_copy (s) and its bytes
+    over bandwidth (B/s). alpha: start-up (s). ranks: what was measured, at least; per_rank,
+    per_expert: relative growth of alpha with each rank beyond that and with each 128 experts,
+    ratios; fan_loss: relative growth of the time per byte with each doubling of ranks beyond that,
+    a ratio.
     """
 
     alpha: float
+    per_token: float
+    per_copy: float
     bandwidth: float
+    power: float
     ranks: int
-    power: float = 1.0
     per_rank: float = 0.0
     per_expert: float = 0.0
     fan_loss: float = 0.0
     error: FitError | None = None
 
-    def seconds(self, size: npt.ArrayLike, ranks: int, experts: int = 0) -> Array:
-        """Time of `size` bytes of copies sent per rank; `experts` are spread over all ranks."""
+    def seconds(
+        self, tokens: npt.ArrayLike, copies: npt.ArrayLike, size: float, ranks: int, experts: int
+    ) -> Array:
+        """Time of `tokens` tokens per rank among `ranks` ranks that hold `experts` experts.
+
+        copies: copies of a token that leave its rank, a count; size: bytes of one copy.
+        """
         alpha = self.alpha * (1.0 + self.per_rank * max(ranks - self.ranks, 0))
         alpha *= 1.0 + self.per_expert * experts / 128
         doublings = max(float(np.log2(ranks / self.ranks)), 0.0)
-        bandwidth = self.bandwidth / (1.0 + self.fan_loss * doublings)
-        return smooth_sum(alpha, np.asarray(size, np.float64) / bandwidth, self.power)
+        copy = self.per_copy + size / self.bandwidth * (1.0 + self.fan_loss * doublings)
+        work = np.asarray(tokens, np.float64) * (self.per_token + np.asarray(copies) * copy)
+        return smooth_sum(alpha, work, self.power)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -10,123 +10,192 @@ import numpy.typing as npt
 
 from racktwin.estimate import Evidence
 from racktwin.finding import BadInput, unknown
+from racktwin.hardware import Cluster, Place
 from racktwin.kernels.priced import Priced
 from racktwin.network import fabric
-from racktwin.network.collective import ALONE, moved
+from racktwin.network.collective import moved
 from racktwin.network.curve import Array, smooth_sum
-from racktwin.network.exchange import Exchange, touched
-from racktwin.network.fabric import Framework
+from racktwin.network.exchange import Exchange, copies_sent
+from racktwin.network.fabric import Framework, Library, Mode
 from racktwin.network.hierarchy import nic_bandwidth
-
-if TYPE_CHECKING:
-    from racktwin.hardware import Cluster, Place
 
 Phase = Literal["prepare", "dispatch", "combine"]
 
 
 class Routing(msgspec.Struct, frozen=True, kw_only=True):
-    """How the tokens of a MoE layer travel.
+    """A layer's exchange of tokens.
 
-    hidden: values per token; top_k: experts per token; experts: routed experts over all ranks;
-    place: the expert-parallel ranks; low_latency: DeepEP's decode mode; library: one of
-    catalog/fabrics/experts.yaml instead of the framework's own; imbalance: bytes of the busiest
-    rank over the mean. Routing is uniform over experts.
+    hidden: values per token; bytes_per_value: on the wire, scales included, B; top_k: experts per
+    token; experts: routed experts over all ranks; place: the expert-parallel ranks; imbalance:
+    bytes of the busiest rank over the mean, a ratio.
     """
 
     hidden: int
+    bytes_per_value: float
     top_k: int
     experts: int
     place: Place
     cluster: Cluster
-    framework: Framework
-    low_latency: bool = False
-    library: str = ""
     imbalance: float = 1.0
 
 
-def dispatch(tokens: npt.ArrayLike, routing: Routing, payload: str = "bf16") -> Priced:
-    """Send `tokens` tokens per rank to their experts, the library's 'prepare' step included.
+def dispatch(
+    tokens: npt.ArrayLike,
+    *,
+    hidden: int,
+    bytes_per_value: float,
+    top_k: int,
+    place: Place,
+    cluster: Cluster,
+    framework: Framework,
+    experts: int = 0,
+    mode: Mode | None = None,
+    library: str = "",
+    imbalance: float = 1.0,
+) -> Priced:
+    """Send tokens to their experts, with the 'prepare' step of libraries that have one.
 
-    payload: dtype on the wire, 'bf16', 'fp8' or 'nvfp4' (scales are counted).
+    tokens: per rank, array of any shape; hidden: values per token; bytes_per_value: 2 for bf16,
+    1.03 for block-scaled fp8, 0.56 for nvfp4, B; experts: routed experts over all ranks, which
+    low-latency libraries poll one by one; mode: 'low_latency' or 'throughput', by default what the
+    framework picks for that many tokens; library: one of catalog/fabrics/experts.yaml instead of
+    the framework's own; imbalance: bytes of the busiest rank over the mean, a ratio. Routing is
+    uniform over the experts.
     """
-    sent = _phase("dispatch", tokens, routing, payload)
-    prepares = "prepare" in fabric.experts().libraries[_library(routing)].steps
-    return sent + _phase("prepare", tokens, routing, payload) if prepares else sent
+    routing = Routing(
+        hidden=hidden,
+        bytes_per_value=bytes_per_value,
+        top_k=top_k,
+        experts=experts,
+        place=place,
+        cluster=cluster,
+        imbalance=imbalance,
+    )
+    names = _libraries(routing.cluster, framework, mode, library)
+    return _exchange(("prepare", "dispatch"), np.asarray(tokens, np.float64), routing, names)
 
 
-def combine(tokens: npt.ArrayLike, routing: Routing, payload: str = "bf16") -> Priced:
-    """Bring the experts' results of `tokens` tokens per rank home and add them."""
-    return _phase("combine", tokens, routing, payload)
+def combine(
+    tokens: npt.ArrayLike,
+    *,
+    hidden: int,
+    bytes_per_value: float,
+    top_k: int,
+    place: Place,
+    cluster: Cluster,
+    framework: Framework,
+    experts: int = 0,
+    mode: Mode | None = None,
+    library: str = "",
+    imbalance: float = 1.0,
+) -> Priced:
+    """Bring the experts' results of `tokens` tokens per rank home and add them.
+
+    bytes_per_value: on the wire, B; imbalance: a ratio; all arguments as in `dispatch`.
+    """
+    routing = Routing(
+        hidden=hidden,
+        bytes_per_value=bytes_per_value,
+        top_k=top_k,
+        experts=experts,
+        place=place,
+        cluster=cluster,
+        imbalance=imbalance,
+    )
+    names = _libraries(routing.cluster, framework, mode, library)
+    return _exchange(("combine",), np.asarray(tokens, np.float64), routing, names)
 
 
-def _phase(phase: Phase, tokens: npt.ArrayLike, routing: Routing, payload: str) -> Priced:
-    count = np.asarray(tokens, np.float64)
-    place, facts = routing.place, fabric.experts()
-    if payload not in facts.payload:
-        raise BadInput([unknown("payload", payload, facts.payload)])
-    name = _library(routing)
-    exchange, evidence = _exchange(name, phase, payload, routing.cluster)
-    if place.ranks < 2:
-        return moved(0 * count, 0 * count, ALONE, place)
-    if phase == "prepare":
-        time = exchange.seconds(count, place.ranks)
-        return moved(0 * count, np.where(count > 0, time, 0.0), evidence, place)
-    copies = _copies(routing, facts.libraries[name].copies)
-    size = count * routing.hidden * facts.payload[payload] * routing.imbalance
-    if place.ranks <= place.per_domain:
-        time = exchange.seconds(size * copies, place.ranks, routing.experts)
-        nic = np.zeros_like(size)
-    else:
-        nic = size * _outside(routing, facts.libraries[name].copies)
-        time = _over_domains(exchange, size * copies, nic, routing)
-        evidence = Evidence("formula", f"{evidence.name}; {nic_bandwidth(routing.cluster)[1]}")
-    wire = size * copies * (1 - 1 / place.ranks)
-    floor = np.maximum((wire - nic) / routing.cluster.nvlink, nic / routing.cluster.nic)
-    return moved(wire, np.where(count > 0, np.maximum(time, floor), 0.0), evidence, place)
-
-
-def _over_domains(exchange: Exchange, size: Array, nic: Array, routing: Routing) -> Array:
-    """Both tiers at once: starts add up, then the busier tier decides."""
-    own = exchange.seconds(0.0, routing.place.per_domain, routing.experts)
-    inner = exchange.seconds(size, routing.place.per_domain, routing.experts) - own
-    outer = nic / nic_bandwidth(routing.cluster)[0]
-    facts = fabric.tiers()
-    return own + facts.exchange_start.value + smooth_sum(inner, outer, facts.overlap.value)
-
-
-def _copies(routing: Routing, copies: str) -> float:
-    """Copies of a token sent, own rank included."""
-    return routing.top_k if copies == "expert" else touched(routing.place.ranks, routing.top_k)
-
-
-def _outside(routing: Routing, copies: str) -> float:
-    """Copies of a token that leave its NVLink domain; once per domain where ranks share copies."""
-    domains = routing.place.ranks / routing.place.per_domain
-    sent = routing.top_k if copies == "expert" else touched(domains, routing.top_k)
-    return sent * (1 - 1 / domains)
-
-
-def _library(routing: Routing) -> str:
+def _libraries(
+    cluster: Cluster, framework: Framework, mode: Mode | None, library: str
+) -> tuple[str, ...]:
+    """The library, or the one for few tokens and the one for many."""
     facts = fabric.experts()
-    kind = "rack" if routing.cluster.gpus_per_domain > routing.cluster.gpus_per_host else "node"
-    mode = "low_latency" if routing.low_latency else "throughput"
-    name = routing.library or facts.default[routing.framework][kind][mode]
-    if name not in facts.libraries:
-        raise BadInput([unknown("library", name, facts.libraries)])
-    return name
+    if library:
+        if library not in facts.libraries:
+            raise BadInput([unknown("library", library, facts.libraries)])
+        return (library,)
+    kind = "rack" if cluster.gpus_per_domain > cluster.gpus_per_host else "host"
+    default = facts.default[framework][kind]
+    names = [default[each] for each in ((mode,) if mode else ("low_latency", "throughput"))]
+    return tuple(dict.fromkeys(names))
 
 
 def _exchange(
-    library: str, phase: Phase, payload: str, cluster: Cluster
-) -> tuple[Exchange, Evidence]:
-    """Constants of the nearest measured system and payload."""
-    facts, system = fabric.experts(), cluster.chip.tables
-    systems = facts.libraries[library].phases
-    near = [system, *facts.nearest.get(system, ()), *systems]
-    name = next(each for each in near if each in systems)
-    payloads = systems[name][phase]
-    bytes_ = facts.payload
-    close = min(payloads, key=lambda each: abs(bytes_[each] - bytes_[payload]))
-    lent = "" if name == system else f", lent to {system}"
-    other = "" if close == payload else f", {payload} by its bytes"
-    return payloads[close], Evidence("measured", f"{name} {library} {phase} {close}{lent}{other}")
+    phases: tuple[Phase, ...], tokens: Array, routing: Routing, names: tuple[str, ...]
+) -> Priced:
+    few = _phases(phases, tokens, routing, names[0])
+    most = fabric.experts().libraries[names[0]].tokens
+    if len(names) == 1 or most is None or np.all(tokens <= most):
+        return few
+    many = _phases(phases, tokens, routing, names[1])
+    time = np.where(tokens <= most, few.seconds, many.seconds)
+    price = many if np.all(tokens > most) else few + many
+    return Priced(time, many.flops, many.bytes, many.joules, price.evidence)
+
+
+def _phases(phases: tuple[Phase, ...], tokens: Array, routing: Routing, name: str) -> Priced:
+    library = fabric.experts().libraries[name]
+    price = moved(0 * tokens, 0 * tokens, Evidence("formula", "no work"), routing.place)
+    if routing.place.ranks < 2:
+        return price
+    for phase in phases:
+        system, constants = _measured(library, phase, routing.cluster.chip.tables)
+        if not constants:
+            continue
+        payload = _payload(constants, routing.bytes_per_value)
+        lent = "" if system == routing.cluster.chip.tables else f" of {system}"
+        evidence = Evidence("measured", f"{name} {phase} {payload}{lent}")
+        price = price + _phase(phase, tokens, routing, library, constants[payload], evidence)
+    return price
+
+
+def _phase(
+    phase: Phase,
+    tokens: Array,
+    routing: Routing,
+    library: Library,
+    constants: Exchange,
+    evidence: Evidence,
+) -> Priced:
+    place, cluster = routing.place, routing.cluster
+    size = 0.0 if phase == "prepare" else routing.hidden * routing.bytes_per_value
+    sent = copies_sent(library.copies, place.ranks, routing.top_k)
+    outside = copies_sent(library.copies, place.ranks / place.per_domain, routing.top_k)
+    busiest = tokens * routing.imbalance
+    nic = busiest * size * outside if place.domains > 1 else 0 * busiest
+    if place.domains == 1:
+        time = constants.seconds(busiest, sent, size, place.ranks, routing.experts)
+    else:
+        time = _over_domains(constants, busiest, sent, size, nic, routing)
+        evidence = Evidence("formula", f"{evidence.name} over {nic_bandwidth(cluster)[1]}")
+    wire = busiest * size * sent
+    floor = np.maximum((wire - nic) / cluster.nvlink, nic / cluster.nic)
+    return moved(wire, np.where(tokens > 0, np.maximum(time, floor), 0.0), evidence, place)
+
+
+def _over_domains(
+    constants: Exchange, tokens: Array, sent: float, size: float, nic: Array, routing: Routing
+) -> Array:
+    """Both tiers at once: their starts add up, then the busier tier decides."""
+    facts, ranks = fabric.tiers(), routing.place.per_domain
+    start = constants.seconds(0.0, sent, size, ranks, routing.experts)
+    inner = constants.seconds(tokens, sent, size, ranks, routing.experts) - start
+    outer = nic / nic_bandwidth(routing.cluster)[0]
+    return start + float(facts.exchange_start) + smooth_sum(inner, outer, facts.overlap)
+
+
+def _measured(library: Library, phase: Phase, system: str) -> tuple[str, dict[str, Exchange]]:
+    """The nearest system whose table has this phase, and its constants by payload."""
+    near = [system, *fabric.experts().nearest.get(system, []), *library.phases]
+    for name in near:
+        found = library.phases.get(name, {}).get(phase)
+        if found:
+            return name, found
+    return "", {}
+
+
+def _payload(constants: dict[str, Exchange], bytes_per_value: float) -> str:
+    """The measured payload whose size is nearest."""
+    size = fabric.experts().payload
+    return min(constants, key=lambda each: abs(size[each] - bytes_per_value))

@@ -1,19 +1,21 @@
-"""The fitted constants of links and libraries, read from the catalog once."""
+"""The fitted constants of links and libraries, and the facts between domains: catalog/fabrics."""
 
 from __future__ import annotations
 
 from functools import cache
-from importlib import resources
 from typing import Literal, TypeVar
 
 import msgspec
-import yaml
 
+from racktwin import catalog
 from racktwin.network.curve import Curve, Rule
 from racktwin.network.exchange import Copies, Exchange
+from racktwin.units import Fraction, JoulesPerByte, Seconds
 
 Framework = Literal["trtllm", "sglang", "vllm"]
+Mode = Literal["throughput", "low_latency"]
 T = TypeVar("T")
+ORIGIN = ("title", "kind", "source", "date", "note")
 
 
 class Nccl(msgspec.Struct, frozen=True):
@@ -24,66 +26,63 @@ class Nccl(msgspec.Struct, frozen=True):
     """
 
     sibling: dict[str, str]
-    curves: dict[str, dict[str, dict[int, Curve]]]
+    curves: dict[str, dict[str, dict[str, Curve]]]
     rules: dict[str, dict[str, Rule]]
 
 
 class Engine(msgspec.Struct, frozen=True):
     """All-reduce of serving engines in CUDA graphs: curves[system][framework][ranks]."""
 
-    curves: dict[str, dict[str, dict[int, Curve]]]
+    curves: dict[str, dict[str, dict[str, Curve]]]
 
 
 class Library(msgspec.Struct, frozen=True):
     """One way to exchange tokens: phases[system][phase][payload], and what it sends of a token.
 
-    steps: the phases it has, among prepare, dispatch and combine.
+    tokens: per rank and step, the most it is used for where an engine chooses by size.
     """
 
     copies: Copies
-    steps: tuple[str, ...]
     phases: dict[str, dict[str, dict[str, Exchange]]]
+    tokens: int | None = None
 
 
 class Experts(msgspec.Struct, frozen=True):
     """Libraries of the token exchange, and which one a framework uses.
 
-    payload: bytes per value on the wire, scales included. default[framework][rack | node]: library
-    names for the high-throughput and for the low-latency mode. nearest[system]: the systems whose
-    constants answer where its own are missing, best first.
+    payload: bytes per value on the wire, scales included. default[framework][rack | host][mode]:
+    a library's name. nearest[system]: the systems whose constants answer where its own are
+    missing, best first.
     """
 
     payload: dict[str, float]
-    nearest: dict[str, tuple[str, ...]]
-    default: dict[str, dict[str, dict[str, str]]]
+    nearest: dict[str, list[str]]
+    default: dict[str, dict[str, dict[Mode, str]]]
     libraries: dict[str, Library]
 
 
-class Fact(msgspec.Struct, frozen=True):
-    """A number about the world, with where it comes from."""
-
-    value: float
-    unit: str
-    source: str
-    kind: Literal["datasheet", "measured", "derived", "assumed"]
-    date: str
-    note: str = ""
-
-
 class Tiers(msgspec.Struct, frozen=True):
-    """Facts of the network between NVLink domains, of copies between GPUs, and of link energy."""
+    """Facts of the network between NVLink domains, of copies between GPUs, and of link energy.
 
-    nic_efficiency: Fact
-    nic_efficiency_of: dict[str, Fact]
-    nic_hop: Fact
-    nic_start: Fact
-    exchange_start: Fact
-    overlap: Fact
-    switch_domains: Fact
-    copy_efficiency: Fact
-    copy_start: Fact
-    nvlink_energy: Fact
-    nic_energy: Fact
+    nic_efficiency: share of the NIC's line rate that messages reach; nic_efficiency_of[cluster]:
+    the same where it was measured; nic_hop: s per level of a tree over domains; nic_start: s to
+    start a message; exchange_start: s a token exchange takes longer once it leaves its domain;
+    overlap: exponent of the sum over both tiers, 1; switch_domains: domains up to which NCCL
+    lets switches reduce; copy_efficiency: share of NVLink's line rate of a plain copy;
+    copy_start: s to start one; nvlink_energy, nic_energy: J/B sent.
+    """
+
+    nic_efficiency: Fraction
+    nic_efficiency_of: dict[str, Fraction]
+    nic_hop: Seconds
+    nic_start: Seconds
+    exchange_start: Seconds
+    overlap: float
+    switch_domains: int
+    copy_efficiency: Fraction
+    copy_start: Seconds
+    nvlink_energy: JoulesPerByte
+    nic_energy: JoulesPerByte
 
 
 def generation(family: str) -> str:
@@ -93,28 +92,27 @@ def generation(family: str) -> str:
 
 @cache
 def nccl() -> Nccl:
-    """NCCL's constants (catalog/fabrics/nccl.yaml)."""
+    """NCCL's constants."""
     return _read("nccl", Nccl)
 
 
 @cache
 def engine() -> Engine:
-    """The engines' all-reduce constants (catalog/fabrics/engine.yaml)."""
+    """The engines' all-reduce constants."""
     return _read("engine", Engine)
 
 
 @cache
 def experts() -> Experts:
-    """The token exchange's constants (catalog/fabrics/experts.yaml)."""
+    """The token exchange's constants."""
     return _read("experts", Experts)
 
 
 @cache
 def tiers() -> Tiers:
-    """Facts between domains (catalog/fabrics/tiers.yaml)."""
+    """Facts between domains."""
     return _read("tiers", Tiers)
 
 
 def _read(name: str, kind: type[T]) -> T:
-    text = resources.files("racktwin.catalog").joinpath("fabrics", f"{name}.yaml").read_text()
-    return msgspec.convert(yaml.load(text, yaml.CSafeLoader), kind, strict=False)
+    return catalog.load("fabrics", name).build(kind, ORIGIN)

@@ -7,47 +7,57 @@ issue 1221). Between 3 and 19 racks no public measurement exists.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from racktwin.estimate import Evidence
+from racktwin.hardware import Cluster, Place
 from racktwin.network import domain
 from racktwin.network.bound import bound, smallest_domain
 from racktwin.network.curve import Array, smooth_sum
-from racktwin.network.fabric import tiers
+from racktwin.network.fabric import generation, nccl, tiers
 from racktwin.network.volume import Operation, wire_share
 
-if TYPE_CHECKING:
-    from racktwin.hardware import Cluster, Place
-
-Mode = Literal["nccl", "ideal"]
+Algorithm = Literal["nccl", "ideal"]
 ONE_BYTE = 1.0
 
 
 def nic_bandwidth(cluster: Cluster) -> tuple[float, str]:
     """B/s per GPU and direction that collectives reach over the NIC, and the source of it."""
     facts = tiers()
-    fact = facts.nic_efficiency_of.get(cluster.name, facts.nic_efficiency)
-    return cluster.nic * fact.value, f"NIC at {fact.value:.0%} of line rate, {fact.kind}"
+    share = float(facts.nic_efficiency_of.get(cluster.name, facts.nic_efficiency))
+    return cluster.nic * share, f"NICs at {share:.0%} of line rate"
 
 
 def seconds(
-    operation: Operation, size: npt.ArrayLike, place: Place, cluster: Cluster, mode: Mode
+    operation: Operation, size: npt.ArrayLike, place: Place, cluster: Cluster, algorithm: Algorithm
 ) -> tuple[Array, Evidence]:
     """Time of `size` bytes over the domains of `place`, never below the bound of either tier."""
     size = np.asarray(size, np.float64)
-    domains = -(-place.ranks // place.per_domain)
-    rings = mode == "nccl" and domains > tiers().switch_domains.value
+    rings = algorithm == "nccl" and place.domains > tiers().switch_domains
     start = _inner(operation, np.asarray(ONE_BYTE), place, cluster, rings)
     inner = np.maximum(_inner(operation, size, place, cluster, rings) - start, 0.0)
     outer = _outer(operation, size, place, cluster, rings)
-    passes = 2 if operation == "all_reduce" else 1
-    latency = start + passes * np.ceil(np.log2(domains)) * tiers().nic_hop.value
-    time = latency + smooth_sum(inner, outer, tiers().overlap.value)
-    name = f"{mode} over {domains} NVLink domains; {nic_bandwidth(cluster)[1]}"
+    latency = _latency(operation, start, place, cluster, algorithm)
+    time = latency + smooth_sum(inner, outer, tiers().overlap)
+    name = f"{algorithm} over {place.domains} NVLink domains; {nic_bandwidth(cluster)[1]}"
     return np.maximum(time, bound(operation, size, place, cluster)), Evidence("formula", name)
+
+
+def _latency(
+    operation: Operation, start: Array, place: Place, cluster: Cluster, algorithm: Algorithm
+) -> Array:
+    """Start-up, s: a tree over domains; NCCL's rings and all-to-all visit every rank instead."""
+    hop = float(tiers().nic_hop)
+    if algorithm == "ideal" or operation == "all_reduce":
+        passes = 2 if operation == "all_reduce" else 1
+        return np.asarray(start + passes * np.ceil(np.log2(place.domains)) * hop)
+    rule = nccl().rules[generation(cluster.chip.family)][operation]
+    crossings = 1 if operation == "all_to_all" else place.domains
+    ring = rule.alpha + rule.per_rank * (place.ranks - 1) + crossings * hop
+    return np.maximum(start, ring)
 
 
 def _outer(operation: Operation, size: Array, place: Place, cluster: Cluster, rings: bool) -> Array:

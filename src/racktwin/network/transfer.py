@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 
 from racktwin.estimate import Evidence
+from racktwin.hardware import Cluster, Place
 from racktwin.kernels.priced import Priced
 from racktwin.network import domain
 from racktwin.network.collective import ALONE, moved
 from racktwin.network.fabric import tiers
 from racktwin.network.hierarchy import nic_bandwidth
-
-if TYPE_CHECKING:
-    from racktwin.hardware import Cluster, Place
 
 
 def point_to_point(size: npt.ArrayLike, place: Place, cluster: Cluster) -> Priced:
@@ -30,7 +26,7 @@ def point_to_point(size: npt.ArrayLike, place: Place, cluster: Cluster) -> Price
         time, evidence = domain.seconds("all_to_all", 2 * message, 2, cluster)
     else:
         bandwidth, note = nic_bandwidth(cluster)
-        time = tiers().nic_start.value + message / bandwidth
+        time = tiers().nic_start + message / bandwidth
         evidence = Evidence("formula", f"send over one {note}")
     return moved(message, np.where(message > 0, time, 0.0), evidence, place)
 
@@ -45,10 +41,10 @@ def transfer(size: npt.ArrayLike, place: Place, cluster: Cluster) -> Priced:
         return moved(0 * message, 0 * message, ALONE, place)
     facts = tiers()
     if place.ranks <= place.per_domain:
-        start, bandwidth = facts.copy_start.value, cluster.nvlink * facts.copy_efficiency.value
-        note = f"copy over NVLink at {facts.copy_efficiency.value:.0%} of line rate"
+        start, bandwidth = facts.copy_start, cluster.nvlink * facts.copy_efficiency
+        note = f"copy over NVLink at {float(facts.copy_efficiency):.0%} of line rate"
     else:
         bandwidth, note = nic_bandwidth(cluster)
-        start = facts.nic_start.value
+        start = facts.nic_start
     time = np.where(message > 0, start + message / bandwidth, 0.0)
     return moved(message, time, Evidence("formula", note), place)

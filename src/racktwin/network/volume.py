@@ -18,6 +18,15 @@ def wire_share(operation: Operation, ranks: float) -> float:
     return 2 * share if operation == "all_reduce" else share
 
 
+def switch_share(ranks: int) -> float:
+    """Bytes over the size that an all-reduce sends per rank when the switch reduces (NVLS).
+
+    Every rank sends its buffer to be reduced, and the reduced part it owns: 1 + 1/ranks. Hence the
+    bus bandwidth of 5 to 8 H100 (420, 440, 460, 480 GB/s, NVIDIA/nccl issue 1455): 2 (n-1)/(n+1).
+    """
+    return 1.0 + 1.0 / ranks
+
+
 def least_share(operation: Operation, ranks: int) -> float:
     """Bytes every rank must receive over the size, whoever reduces: the physical floor.
 
