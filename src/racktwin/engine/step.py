@@ -128,14 +128,22 @@ class Step:
                     tokens * op.width, place, self.cluster, framework=engine
                 )
             case Gather():
-                size = tokens * op.width * op.ranks
-                priced = collective.all_gather(size, place, self.cluster)
-                priced = priced + collective.reduce_scatter(size, place, self.cluster)
+                priced = self._gather(tokens * op.width, op.ranks)
             case Exchange():
                 priced = self._exchange(op, tokens * op.share)
         return cost.of("communication", priced, self.epoch.communication)
 
+    def _gather(self, size: Array, ranks: int) -> Priced:
+        """All-gather and reduce-scatter of `size` bytes from each of `ranks` GPUs."""
+        place, whole = self.cluster.place(ranks), size * ranks
+        there = collective.all_gather(whole, place, self.cluster)
+        return there + collective.reduce_scatter(whole, place, self.cluster)
+
     def _exchange(self, op: Exchange, tokens: Array) -> Priced:
+        """Tokens to their experts and back; inside a host all to all where that is quicker.
+
+        vLLM's default there is to gather (allgather_reducescatter); TensorRT-LLM chooses.
+        """
         place = self.cluster.place(op.ranks)
         there = experts.dispatch(
             tokens,
@@ -157,7 +165,9 @@ class Step:
             framework=self.epoch.engine,
             experts=op.experts,
         )
-        return there + back
+        if op.ranks > place.per_host:
+            return there + back
+        return self._gather(tokens * op.hidden * op.combine, op.ranks).quicker(there + back)
 
     def decode(
         self,
