@@ -15,7 +15,7 @@ from racktwin.planning.ask import Ask, checked
 from racktwin.planning.choice import Choice, choose
 from racktwin.planning.objective import Terms, output_per_gpu, score
 from racktwin.planning.pareto import front
-from racktwin.planning.pools import PREFILL_BUDGETS, SERVE_BUDGETS, Priced
+from racktwin.planning.pools import Priced
 from racktwin.planning.search import (
     Candidates,
     aggregated_candidates,
@@ -87,10 +87,10 @@ def candidates_of(priced: Priced) -> Candidates:
     gain = ask.speculation.tokens_per_step
     parts = []
     if ask.mode != "disaggregated":
-        ranks = priced.ranks(SERVE_BUDGETS)
+        ranks = priced.serving()
         parts.append(aggregated_candidates(ranks, ask.epoch, ask.traffic, gain))
     if ask.mode != "aggregated":
-        prefills, decodes = priced.ranks(PREFILL_BUDGETS), priced.ranks(SERVE_BUDGETS[:1])
+        prefills, decodes = priced.prefilling(), priced.decoding()
         parts.append(
             disaggregated_candidates(prefills, decodes, ask.epoch, ask.traffic, gain, ask.gpus)
         )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
+from racktwin.engine.cost import Array
 from racktwin.engine.memory import MemoryFit, memory
 from racktwin.engine.step import Step
 from racktwin.engine.table import StepTable
@@ -13,11 +12,12 @@ from racktwin.kernels import Kernels
 from racktwin.models.layout import Layout
 from racktwin.planning.ask import Ask
 from racktwin.planning.rank import Rank
+from racktwin.planning.search import BATCHES
 from racktwin.planning.space import layouts
 
 SERVE_BUDGETS = np.array([2048.0, 4096.0, 8192.0, 16384.0])
 PREFILL_BUDGETS = np.array([8192.0, 16384.0, 32768.0])
-LARGEST_BATCH = 2048  # sequences per rank the activations of sampling are sized for
+LEAST_BUDGET = 256  # tokens of a step that only decodes: the smallest a launch file asks for
 
 
 class Priced:
@@ -46,7 +46,7 @@ class Priced:
         )
         return StepTable(step, drafts)
 
-    def fit(self, layout: Layout, budget: float, batch: int = 256) -> MemoryFit:
+    def fit(self, layout: Layout, budget: float, batch: float = 1) -> MemoryFit:
         """Memory of a layout at a token budget and a batch limit per rank."""
         ask = self.ask
         return memory(
@@ -56,19 +56,36 @@ class Priced:
             visible=ask.cluster.chip.memory_visible,
             convention=ask.epoch,
             max_batch_tokens=int(budget),
-            max_batch=batch,
+            max_batch=int(batch),
             context=int(ask.traffic.input + ask.traffic.output),
             fraction=ask.fraction,
             mtp=bool(ask.speculation.tokens),
         )
 
-    def ranks(self, budgets: Iterable[float]) -> list[Rank]:
-        """All loading layouts with their room at each of `budgets` (tokens per step)."""
-        budgets = np.asarray(list(budgets))
+    def serving(self) -> list[Rank]:
+        """All loading layouts as aggregated replicas, under each budget and batch limit."""
+        batches, budgets = (
+            each.ravel() for each in np.meshgrid(BATCHES.astype(float), SERVE_BUDGETS)
+        )
+        return self._ranks(budgets, batches)
+
+    def prefilling(self) -> list[Rank]:
+        """All loading layouts as prefill replicas, under each budget."""
+        prompts = np.maximum(1.0, PREFILL_BUDGETS // self.ask.traffic.new)
+        return self._ranks(PREFILL_BUDGETS, prompts)
+
+    def decoding(self) -> list[Rank]:
+        """All loading layouts as decode replicas, under each batch limit."""
+        budgets = np.maximum(LEAST_BUDGET, BATCHES * (1 + self.ask.speculation.tokens))
+        return self._ranks(budgets.astype(float), BATCHES.astype(float))
+
+    def _ranks(self, budgets: Array, batches: Array) -> list[Rank]:
         length = self.ask.traffic.input + self.ask.traffic.output
         found = []
         for layout in self.loading:
-            fits = tuple(self.fit(layout, budget) for budget in budgets)
-            room = np.array([max(0.0, fit.sequences(length)) for fit in fits])
-            found.append(Rank(layout, self.tables[layout], budgets, fits, room))
+            room = [
+                max(0.0, self.fit(layout, *choice).sequences(length))
+                for choice in zip(budgets, batches, strict=True)
+            ]
+            found.append(Rank(layout, self.tables[layout], budgets, batches, np.array(room)))
         return found

@@ -72,18 +72,11 @@ def aggregated_candidates(
 
 
 def _aggregated(index: int, rank: Rank, epoch: Epoch, traffic: Traffic, gain: float) -> Candidates:
-    grid = np.meshgrid(BATCHES.astype(float), rank.budgets)
-    batch, budget = grid[0].ravel(), grid[1].ravel()
-    room = np.repeat(rank.capacity, len(BATCHES))
+    batch, budget = rank.batches, rank.budgets
     at = aggregated.point(rank.table, epoch, traffic, batch, budget, gain)
     layout = rank.layout
-    held = at.concurrency <= room
+    held = at.concurrency <= rank.capacity
     good = held & (at.stalls < 1) & (budget > batch * rank.table.queries)
-    behind = traffic.cached + traffic.new / 2
-    prompts = batch / traffic.steps * gain  # prompts prefilled per step, on average
-    joules = rank.table.joules(
-        batch / layout.pipeline, traffic.decode_context, prompts, traffic.new, behind, at.step
-    )
     full = np.full(len(batch), index)
     one = np.ones(len(batch), dtype=np.int64)
     return Candidates(
@@ -98,51 +91,55 @@ def _aggregated(index: int, rank: Rank, epoch: Epoch, traffic: Traffic, gain: fl
         ttft=at.ttft,
         tpot=at.tpot,
         rate=at.rate * layout.attention_data,
-        watts=joules / at.step,
+        watts=at.watts,
         busy=at.stalls,
     ).take(good)
 
 
 class _Side(msgspec.Struct, frozen=True):
-    """One side of a disaggregated pair, flat over its own choices (layout x budget or batch)."""
+    """One side of a disaggregated pair, flat over layouts and their choices.
+
+    budget: tokens per step and rank; batch: sequences or prompts; rate: requests/s; watts: W.
+    latency, alone: s of the prefill of full steps and of a lone prompt; s per output token.
+    """
 
     layout: NDArray[np.int64]
-    choice: Array
+    budget: Array
+    batch: Array
     gpus: Array
     latency: Array
+    alone: Array
     rate: Array
     watts: Array
 
 
+def _side(columns: Sequence[Sequence[Array]], good: Sequence[NDArray[np.bool_]]) -> _Side:
+    kept = [[each[keep] for each in row] for row, keep in zip(columns, good, strict=True)]
+    return _Side(*(np.concatenate(column) for column in zip(*kept, strict=True)))
+
+
 def _prefill_side(ranks: Sequence[Rank], traffic: Traffic) -> _Side:
-    columns = []
+    columns, good = [], []
     for index, rank in enumerate(ranks):
-        budget = rank.budgets
-        at = disaggregated.prefill(rank.table, traffic, budget)
-        good = rank.capacity >= at.prompts
-        behind = traffic.cached + traffic.new / 2
-        joules = rank.table.joules(0.0, 1.0, at.prompts, traffic.new, behind, at.service)
-        watts = joules / at.service
-        layout = np.full(len(budget), index)
-        gpus = np.full(len(budget), float(rank.layout.gpus))
-        columns.append(
-            [each[good] for each in (layout, budget, gpus, at.service, at.capacity, watts)]
-        )
-    return _Side(*(np.concatenate(column) for column in zip(*columns, strict=True)))
+        at = disaggregated.prefill(rank.table, traffic, rank.budgets)
+        layout = np.full(len(rank.budgets), index)
+        gpus = np.full(len(layout), float(rank.layout.gpus))
+        one = layout, rank.budgets, at.prompts, gpus, at.service, at.alone, at.capacity, at.watts
+        columns.append(one)
+        good.append(rank.capacity >= at.prompts)
+    return _side(columns, good)
 
 
 def _decode_side(ranks: Sequence[Rank], traffic: Traffic, gain: float) -> _Side:
-    columns = []
+    columns, good = [], []
     for index, rank in enumerate(ranks):
-        at = disaggregated.decode(rank.table, traffic, BATCHES, gain)
-        good = rank.capacity[0] >= BATCHES
-        share = BATCHES / rank.layout.pipeline
-        joules = rank.table.joules(share, traffic.decode_context, 0.0, 1.0, 0.0, at.step)
-        layout = np.full(len(BATCHES), index)
-        gpus = np.full(len(BATCHES), float(rank.layout.gpus))
-        watts = joules / at.step
-        columns.append([each[good] for each in (layout, at.batch, gpus, at.tpot, at.rate, watts)])
-    return _Side(*(np.concatenate(column) for column in zip(*columns, strict=True)))
+        at = disaggregated.decode(rank.table, traffic, rank.batches, gain)
+        layout = np.full(len(rank.batches), index)
+        gpus = np.full(len(layout), float(rank.layout.gpus))
+        one = layout, rank.budgets, rank.batches, gpus, at.tpot, at.tpot, at.rate, at.watts
+        columns.append(one)
+        good.append(rank.capacity >= rank.batches)
+    return _side(columns, good)
 
 
 def disaggregated_candidates(
@@ -157,6 +154,7 @@ def disaggregated_candidates(
 
     For each pair and number of decode replicas the fewest prefill replicas that keep up are taken.
     """
+    idle = prefills[0].table.step.cluster.chip.idle_power
     first, second = _prefill_side(prefills, traffic), _decode_side(decodes, traffic, gain)
     one, two, count = (
         each.ravel()
@@ -171,22 +169,23 @@ def disaggregated_candidates(
     one, two, count, wanted, need, size = (
         each[keep] for each in (one, two, count, wanted, need, size)
     )
-    pool = disaggregated.Prefill(first.choice[one], first.latency[one], first.rate[one])
+    pool = disaggregated.Prefill(
+        first.batch[one], first.latency[one], first.alone[one], first.rate[one], first.watts[one]
+    )
     busy = wanted / (need * first.rate[one])
-    spent = need * first.gpus[one] * first.watts[one] * busy
-    spent = spent + count * second.gpus[two] * second.watts[two]
+    share = need * first.gpus[one] / size
     return Candidates(
         prefill=first.layout[one],
         decode=second.layout[two],
-        prefill_budget=first.choice[one],
-        budget=second.choice[two],
+        prefill_budget=first.budget[one],
+        budget=second.budget[two],
         prefills=need.astype(np.int64),
         decodes=count,
-        batch=second.choice[two],
+        batch=second.batch[two],
         gpus=size,
         ttft=disaggregated.first_token(pool, epoch, busy, need),
         tpot=second.latency[two],
         rate=wanted,
-        watts=spent / size,
+        watts=disaggregated.watts(pool.watts, second.watts[two], busy, share, idle),
         busy=busy,
     )

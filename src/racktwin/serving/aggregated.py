@@ -19,7 +19,7 @@ from racktwin.serving.traffic import Traffic
 class Point(msgspec.Struct, frozen=True):
     """Operating points, one per entry of `batch` (arrays; s, requests/s, counts per rank).
 
-    step: mean time of a decode step with the prefill work that falls into it.
+    step: mean time of a decode step with the prefill work that falls into it; watts: of a GPU, W.
     stalls: share of steps that would carry prefill work; above 1 the rank cannot keep up.
     concurrency: requests in decode and prefill, by Little's law.
     """
@@ -31,6 +31,7 @@ class Point(msgspec.Struct, frozen=True):
     rate: Array
     stalls: Array
     concurrency: Array
+    watts: Array
 
 
 class Chunk(msgspec.Struct, frozen=True):
@@ -62,14 +63,14 @@ def point(
 ) -> Point:
     """Operating points of a rank with `batch` sequences in decode on average.
 
+    A pipeline has as many steps under way as stages, each with its share of the sequences.
     budget: token budget of a step; gain: tokens a sequence wins per step (speculation).
     """
     decoding = np.asarray(batch, dtype=float)
     ranks = table.step.layout.attention_data
-    pipeline = table.step.layout.pipeline
-    share = decoding / pipeline
+    share = decoding / table.step.layout.pipeline
     steps = traffic.steps / gain
-    arrivals = decoding / steps
+    arrivals = share / steps
     part = chunk(share, arrivals, traffic.new, budget, table.queries)
     stalls = arrivals * part.count / part.prompts
     share_of_steps = np.minimum(stalls, 1.0)
@@ -81,12 +82,14 @@ def point(
     together = share_of_steps / np.maximum(hit, 1e-12)
     mean = riders * table.queries + part.prompts * part.tokens * together
     loaded = table.mixed_step(riders, context, part.prompts, part.tokens, behind, mean)
-    extra = (loaded - plain if epoch.mixed else loaded) / pipeline
+    extra = loaded - plain if epoch.mixed else loaded
     step = plain + hit * np.maximum(extra, 0.0)
-    busy = part.count * (plain + extra * pipeline if epoch.mixed else loaded)
+    busy = part.count * loaded
     queued = wait(busy, np.minimum(stalls, 0.98))
     ttft = busy + queued + (0.5 + epoch.prefill_wait) * step + epoch.first_token
     duration = steps * step
+    middle = traffic.cached + traffic.new / 2
+    joules = table.joules(share, context, arrivals, traffic.new, middle, step)
     return Point(
         batch=decoding,
         step=step,
@@ -95,4 +98,5 @@ def point(
         rate=decoding / duration,
         stalls=stalls,
         concurrency=decoding * (1 + ttft / duration),
+        watts=joules / step,
     )

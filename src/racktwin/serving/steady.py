@@ -24,8 +24,8 @@ class SteadyState(msgspec.Struct, frozen=True, kw_only=True):
 
     ttft, tpot: s; requests: requests/s; concurrency: requests in the system; batch: decoding
     sequences per attention-data rank; queued: s of the TTFT spent waiting for a place in the batch;
-    transfer: s to move one request's cache from prefill to decode; prefill_busy: share of time (or
-    of steps) prefill work takes; watts: mean power of a GPU, W; parts: s of a decode step.
+    prefill_busy: share of time (or of steps) prefill work takes; watts: mean power of a GPU, W;
+    parts: s of a decode step.
     """
 
     ttft: float
@@ -34,7 +34,6 @@ class SteadyState(msgspec.Struct, frozen=True, kw_only=True):
     concurrency: float
     batch: float
     queued: float
-    transfer: float
     prefill_busy: float
     watts: float
     gpus: int
@@ -136,7 +135,6 @@ class Served:
             concurrency=wanted if beyond and np.isfinite(queued) else concurrency,
             batch=batch,
             queued=queued,
-            transfer=0.0,
             prefill_busy=read(curve.busy),
             watts=read(curve.watts),
             gpus=self.deployment.gpus,
@@ -174,7 +172,6 @@ class Served:
         keep[0] = True
         if not keep.all():
             limit = "prefill work in every step"
-        watts = _watts(table, batch, traffic, batch / traffic.steps * gain, at.step)
         columns = (
             batch,
             at.concurrency * ranks,
@@ -182,7 +179,7 @@ class Served:
             at.ttft,
             at.tpot,
             at.stalls,
-            watts,
+            at.watts,
         )
         return _rising(tuple(column[keep] for column in columns), limit)
 
@@ -193,35 +190,29 @@ class Served:
         gain = decode.speculation.tokens_per_step
         at = disaggregated.decode(self.tables["decode"], traffic, batch, gain)
         pool = disaggregated.prefill(self.tables["prefill"], traffic, prefill.max_batch_tokens)
-        alone = disaggregated.prefill(self.tables["prefill"], traffic, traffic.new)
         requests = at.rate * decode.replicas
         busy = requests / (pool.capacity * prefill.replicas)
         keep = busy <= 0.99
         keep[0] = True
         if not keep.all():
             limit = "prefill replicas busy all the time"
-        filled = np.minimum(busy, 1.0)
-        service = alone.service + filled * (pool.service - alone.service)
-        mixed = disaggregated.Prefill(pool.prompts, service, pool.capacity)
-        ttft = disaggregated.first_token(mixed, epoch, busy, prefill.replicas)
+        ttft = disaggregated.first_token(pool, epoch, busy, prefill.replicas)
         concurrency = requests * (ttft + traffic.steps * at.tpot)
-        watts = _watts(self.tables["decode"], batch, traffic, 0.0 * batch, at.step)
+        idle, share = self.deployment.cluster.chip.idle_power, prefill.gpus / self.deployment.gpus
+        watts = disaggregated.watts(pool.watts, at.watts, busy, share, idle)
         columns = (batch, concurrency, requests, ttft, at.tpot, busy, watts)
         return _rising(tuple(column[keep] for column in columns), limit)
 
 
-def _watts(table: StepTable, batch: Array, traffic: Traffic, prompts: Array, step: Array) -> Array:
-    """Mean power of a GPU, W; prompts: prefilled per step of a rank."""
-    behind = traffic.cached + traffic.new / 2
-    context = traffic.decode_context
-    share = batch / table.pipeline
-    return table.joules(share, context, prompts, traffic.new, behind, step) / step
-
-
 def _rising(columns: tuple[Array, ...], limit: str) -> Curve:
-    """Columns cut where load stops rising (beyond it more batch brings nothing)."""
+    """Columns from no load to where load stops rising (beyond it more batch brings nothing)."""
     requests = columns[2]
     falling = np.flatnonzero(np.diff(requests) <= 0)
     end = int(falling[0]) + 1 if len(falling) else len(requests)
     batch, concurrency, rate, ttft, tpot, busy, watts = (column[:end] for column in columns)
+    none = np.zeros(1)
+    batch, concurrency, rate, busy = (
+        np.concatenate([none, column]) for column in (batch, concurrency, rate, busy)
+    )
+    ttft, tpot, watts = (np.concatenate([column[:1], column]) for column in (ttft, tpot, watts))
     return Curve(batch, concurrency, rate, ttft, tpot, busy, watts, limit)
