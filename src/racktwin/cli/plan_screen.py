@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
+from textwrap import wrap
 
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from racktwin.cli.console import table
+from racktwin.cli.console import WIDTH, table
 from racktwin.cli.plot import scatter
 from racktwin.estimate import Estimate
 from racktwin.planning.ask import Ask
@@ -39,7 +40,7 @@ def _head(plan: Plan) -> Iterator[RenderableType]:
     ask = plan.ask
     cluster = ask.cluster
     chip = cluster.chip.name.upper()
-    size = f"{cluster.racks:,} racks, {cluster.gpus:,} {chip}"
+    size = f"{cluster.racks:,} rack{'s' * (cluster.racks > 1)}, {cluster.gpus:,} {chip}"
     if ask.gpus < cluster.gpus:
         size = f"{ask.gpus:,} of {cluster.gpus:,} {chip}"
     cache = f" and {ask.precision.kv.upper()} KV"
@@ -105,8 +106,8 @@ def _why(plan: Plan) -> list[str]:
     step = sum(best.parts.values())
     shares = sorted(best.parts.items(), key=lambda part: -part[1])[:4]
     lines = [
-        f"why #1 stops at batch {_batch(best):,} per rank" if plan.choices else "what limits it",
-        f"  {best.limit}",
+        f"why #1 stops at batch {_batch(best):,} per rank" if plan.choices else "what it misses",
+        *wrap(best.limit, WIDTH - LEFT, initial_indent="  ", subsequent_indent="  "),
         f"  decode step {step * 1e3:.1f} ms:",
         *(f"    {seconds / step:4.0%}  {name}" for name, seconds in shares),
     ]
@@ -136,7 +137,8 @@ def _footing(plan: Plan) -> Iterator[RenderableType]:
     yield f"evidence: TPOT {best.tpot.evidence}"
     yield f"          TTFT {best.ttft.evidence}"
     others = sorted(str(each) for each in known if each.kind != "measured")
-    yield f"kernels:  {measured} of {len(known)} operator prices measured; {'; '.join(others)}"
+    rest = [f"{measured} of {len(known)} operator prices measured", *others]
+    yield f"kernels:  {'; '.join(rest)}"
     yield f"price:    ${ask.price:.2f}/GPU/h ({ask.price_note})"
 
 

@@ -54,7 +54,7 @@ def check(ask: Ask) -> list[Finding]:
             found.append(Finding(key, message))
 
     whole("--input", traffic.input, 1, MOST_TOKENS)
-    whole("--output", traffic.output, 1, MOST_TOKENS)
+    whole("--output", traffic.output, 2, MOST_TOKENS)  # the first comes from the prefill
     whole("--gpus", ask.gpus, 1, ask.cluster.gpus)
     whole("--spare", ask.spare, 0, ask.cluster.gpus)
     whole("--top", ask.top, 1, 1000)

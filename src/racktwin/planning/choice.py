@@ -12,10 +12,11 @@ from racktwin.estimate import Estimate, Evidence
 from racktwin.evidence.interval import Interval, Role, interval
 from racktwin.models.layout import Layout
 from racktwin.planning.ask import Ask
+from racktwin.planning.limit import limit
 from racktwin.planning.objective import it_watts
 from racktwin.planning.packing import copies
 from racktwin.planning.pools import Priced
-from racktwin.planning.search import BATCHES, Candidates
+from racktwin.planning.search import Candidates
 
 # Energy per operator is scaled from vendors' limits; five published rows lie within this band.
 WATTS = Interval(0.8, 1.2, "power per phase is assumed within 20 %")
@@ -25,9 +26,9 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     """A deployment with its figures, each with an 80 % interval.
 
     output_rate, total_rate: tokens/s/GPU; per_user: tokens/s of one request; cost: $ per million
-    output tokens; concurrency: requests in one copy; watts: IT per GPU, W; cluster_rate: output
-    tokens/s of all busy copies; rack_power: W of a rack of them; prefill_busy: share of time, 0..1.
-    parts: s of a decode step; memory by role.
+    output tokens, spare copies paid too; concurrency: requests in one copy; watts: IT per GPU, W;
+    cluster_rate: output tokens/s of all busy copies; rack_power: W of a rack of them; prefill_busy:
+    share of time, 0..1. parts: s of a decode step; memory by role.
     """
 
     deployment: Deployment
@@ -63,24 +64,22 @@ def choose(priced: Priced, candidates: Candidates, index: int) -> Choice:
     sizes: dict[int, int] = {}
     for pool in pools.values():
         sizes[pool.layout.gpus] = sizes.get(pool.layout.gpus, 0) + pool.replicas
-    whole = copies(sizes, ask.cluster, ask.gpus)
     deployment = Deployment(
         model=ask.model,
         cluster=ask.cluster,
         engine=ask.epoch,
         precision=ask.precision,
-        copies=max(1, whole),
+        copies=copies(sizes, ask.cluster, ask.gpus),
         serve=pools.get("serve"),
         prefill=pools.get("prefill"),
         decode=pools.get("decode"),
     )
     table = priced.tables[layouts[int(one.decode[0])]]
-    batch = float(one.batch[0])
     fits = {
         role: priced.fit(pool.layout, pool.max_batch_tokens, pool.max_batch)
         for role, pool in pools.items()
     }
-    return _record(priced, one, deployment, table, fits, batch)
+    return _record(priced, one, deployment, table, fits, limit(priced, candidates, index))
 
 
 def _pools(ask: Ask, one: Candidates, layouts: list[Layout]) -> dict[str, Pool]:
@@ -93,7 +92,6 @@ def _pools(ask: Ask, one: Candidates, layouts: list[Layout]) -> dict[str, Pool]:
         )
         return {"serve": pool}
     budget = int(one.prefill_budget[0])
-    steps = batch * (1 + ask.speculation.tokens)
     return {
         "prefill": Pool(
             layout=layouts[int(one.prefill[0])],
@@ -105,7 +103,7 @@ def _pools(ask: Ask, one: Candidates, layouts: list[Layout]) -> dict[str, Pool]:
             layout=decode,
             replicas=int(one.decodes[0]),
             max_batch=batch,
-            max_batch_tokens=max(256, steps),
+            max_batch_tokens=int(one.budget[0]),
             speculation=ask.speculation,
         ),
     }
@@ -117,17 +115,18 @@ def _record(
     deployment: Deployment,
     table: StepTable,
     fits: dict[str, MemoryFit],
-    batch: float,
+    reason: str,
 ) -> Choice:
     ask, traffic = priced.ask, priced.ask.traffic
+    batch = float(one.batch[0])
     ttft, tpot, rate = float(one.ttft[0]), float(one.tpot[0]), float(one.rate[0])
     ttft_error, tpot_error, rate_error = errors(deployment)
     gpus = deployment.gpus
     output = rate * traffic.output / gpus
     total = rate * (traffic.input + traffic.output) / gpus
-    dollars = ask.price / 3600 / output * 1e6 if output else float("inf")
     watts = float(it_watts(one, ask.cluster)[0])
-    busy = max(0, deployment.copies - ask.spare)
+    busy = deployment.copies - ask.spare
+    dollars = ask.price / 3600 / output * 1e6 * deployment.copies / busy
     parts = table.breakdown(batch / table.pipeline, traffic.decode_context)
     known = table.evidence(batch / table.pipeline, traffic.decode_context)
     if one.prefill[0] >= 0:
@@ -154,7 +153,7 @@ def _record(
         cluster_rate=output * gpus * busy,
         rack_power=watts * ask.cluster.gpus_per_rack,
         prefill_busy=float(one.busy[0]),
-        limit=_limit(priced, one, batch),
+        limit=reason,
         parts=parts,
         memory=fits,
         evidence=evidence,
@@ -176,20 +175,3 @@ def errors(deployment: Deployment) -> tuple[Interval, Interval, Interval]:
 def inverse(error: Interval) -> Interval:
     """The interval of one over the figure."""
     return Interval(1 / error.high, 1 / error.low, error.text)
-
-
-def _limit(priced: Priced, one: Candidates, batch: float) -> str:
-    """Why the decode batch is not larger."""
-    larger = BATCHES[batch < BATCHES]
-    role = "serve" if one.prefill[0] < 0 else "decode"
-    layout = priced.loading[int(one.decode[0])]
-    ask = priced.ask
-    fit = priced.fit(layout, float(one.budget[0]) if role == "serve" else 2048.0)
-    room = fit.sequences(ask.traffic.input + ask.traffic.output)
-    if not len(larger):
-        return f"the largest batch tried ({batch:,.0f} per rank)"
-    if room < larger[0]:
-        return f"KV memory at {room:,.0f} sequences per rank"
-    if ask.tpot is not None:
-        return f"the next batch, {larger[0]:,}, is over the TPOT limit"
-    return f"no gain from the next batch, {larger[0]:,}"

@@ -15,12 +15,16 @@ from racktwin.serving.traffic import Traffic
 
 
 class Terms(msgspec.Struct, frozen=True):
-    """What objectives need besides the candidates. price: $/GPU/h; gpus: budget, GPUs."""
+    """What objectives need besides the candidates. price: $/GPU/h; gpus: budget, GPUs.
+
+    copies: of every candidate that serve at a time, array; spare ones left out.
+    """
 
     traffic: Traffic
     cluster: Cluster
     price: float
     gpus: int
+    copies: Array
 
 
 def output_per_gpu(candidates: Candidates, terms: Terms) -> Array:
@@ -66,12 +70,12 @@ OBJECTIVES: dict[str, tuple[Objective, str]] = {
 def score(name: str, candidates: Candidates, terms: Terms) -> Array:
     """The score of every candidate under the objective called `name`.
 
-    GPUs of the budget that whole copies leave idle count as spent, except for latency.
+    GPUs of the budget that the copies at work leave idle count as spent, except for latency.
     """
     if name not in OBJECTIVES:
         raise BadInput([unknown("--objective", name, OBJECTIVES)])
     scored = OBJECTIVES[name][0](candidates, terms)
     if name == "latency":
         return np.asarray(scored - 1e-6 * candidates.ttft)
-    used = np.floor(terms.gpus / candidates.gpus) * candidates.gpus / terms.gpus
+    used = terms.copies * candidates.gpus / terms.gpus
     return np.asarray(np.where(scored > 0, scored * used, scored / used))

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
+import numpy as np
+
+from racktwin.engine.cost import Array
 from racktwin.engine.deployment import Deployment
 from racktwin.hardware import Cluster
+from racktwin.planning.search import Candidates
 
 Seat = tuple[int, int]  # NVLink domain, GPU in it
 Holder = tuple[int, str, int]  # copy, role, replica
@@ -38,6 +42,20 @@ def _parts(gpus: int, domain: int) -> list[int]:
     return [domain] * (gpus // domain) + ([gpus % domain] if gpus % domain else [])
 
 
+def copies_of(candidates: Candidates, layouts: Array, cluster: Cluster, gpus: int) -> Array:
+    """Copies of every candidate that fit into `gpus` GPUs. layouts: GPUs of a replica of each."""
+    first = np.where(candidates.prefill < 0, 0, layouts[candidates.prefill])
+    shapes = np.stack([first, candidates.prefills, layouts[candidates.decode], candidates.decodes])
+    codes = np.ravel_multi_index(tuple(shapes.astype(np.int64)), (10**4,) * 4)
+    _, where, which = np.unique(codes, return_index=True, return_inverse=True)
+    found = []
+    for one, many, other, more in shapes[:, where].astype(int).T.tolist():
+        sizes = Counter({one: many} if many else {})
+        sizes[other] += more
+        found.append(copies(sizes, cluster, gpus))
+    return np.array(found, dtype=float)[which]
+
+
 def copies(replicas: Mapping[int, int], cluster: Cluster, gpus: int) -> int:
     """Copies that fit into `gpus` GPUs of `cluster`.
 
@@ -46,12 +64,13 @@ def copies(replicas: Mapping[int, int], cluster: Cluster, gpus: int) -> int:
     """
     each = sum(size * count for size, count in replicas.items())
     low, high = 0, gpus // each
+    middle = high  # most often all of them fit
     while low < high:
-        middle = (low + high + 1) // 2
         if _fits({size: count * middle for size, count in replicas.items()}, cluster, gpus):
             low = middle
         else:
             high = middle - 1
+        middle = (low + high + 1) // 2
     return low
 
 

@@ -14,6 +14,7 @@ from racktwin.finding import BadInput, Finding
 from racktwin.planning.ask import Ask, checked
 from racktwin.planning.choice import Choice, choose
 from racktwin.planning.objective import Terms, output_per_gpu, score
+from racktwin.planning.packing import copies_of
 from racktwin.planning.pareto import front
 from racktwin.planning.pools import Priced
 from racktwin.planning.search import (
@@ -106,7 +107,12 @@ def plan(ask: Ask) -> Plan:
     every = candidates_of(priced)
     if not len(every):
         raise BadInput([_no_room(priced)], "plan")
-    terms = Terms(ask.traffic, ask.cluster, ask.price, ask.gpus)
+    sizes = np.array([float(layout.gpus) for layout in priced.loading])
+    busy = copies_of(every, sizes, ask.cluster, ask.gpus) - ask.spare
+    every, busy = every.take(busy > 0), busy[busy > 0]
+    if not len(every):
+        raise BadInput([_none_left(ask)], "plan")
+    terms = Terms(ask.traffic, ask.cluster, ask.price, ask.gpus, busy)
     excess = _excess(every, ask)
     good = excess <= 1
     scored = np.where(good, score(ask.objective, every, terms), -np.inf)
@@ -116,7 +122,7 @@ def plan(ask: Ask) -> Plan:
         ask=ask,
         choices=best,
         closest=closest,
-        front=_front(every, terms, excess),
+        front=_front(every, ask.ttft or np.inf, terms),
         candidates=len(every),
         meeting=int(good.sum()),
         layouts=len(priced.layouts),
@@ -153,8 +159,10 @@ def _distinct(every: Candidates, scored: NDArray[np.float64], top: int) -> list[
     return sorted(found, key=lambda index: -scored[index])
 
 
-def _front(every: Candidates, terms: Terms, excess: NDArray[np.float64]) -> tuple[FrontPoint, ...]:
-    """The front over all candidates within the TTFT limit; the TPOT limit is an axis of it."""
+def _front(every: Candidates, ttft: float, terms: Terms) -> tuple[FrontPoint, ...]:
+    """The front within the TTFT limit (of all, where none is); the TPOT limit is an axis of it."""
+    within = every.ttft <= ttft
+    every = every.take(within) if within.any() else every
     rate = output_per_gpu(every, terms)
     return tuple(
         FrontPoint(
@@ -180,6 +188,11 @@ def _does_not_load(priced: Priced) -> Finding:
         f"{missing / 1e9:,.1f} GB per GPU; use more GPUs or a smaller format"
     )
     return Finding("--gpus", message)
+
+
+def _none_left(ask: Ask) -> Finding:
+    spare = f" beside {ask.spare:,} spare" if ask.spare else ""
+    return Finding("--gpus", f"{ask.gpus:,} GPUs hold no whole copy of any deployment{spare}")
 
 
 def _no_room(priced: Priced) -> Finding:

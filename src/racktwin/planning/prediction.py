@@ -111,9 +111,9 @@ def _prediction(
 
 def _traffic(load: Load, deployment: Deployment) -> tuple[Traffic, float | None]:
     found: list[Finding] = []
-    for key, value in (("--input", load.input), ("--output", load.output)):
-        if not (math.isfinite(value) and 1 <= value <= MOST):
-            found.append(Finding(key, f"expected 1 to {MOST:,.0f} tokens, found {value:g}"))
+    for key, value, least in (("--input", load.input, 1), ("--output", load.output, 2)):
+        if not (math.isfinite(value) and least <= value <= MOST):
+            found.append(Finding(key, f"expected {least} to {MOST:,.0f} tokens, found {value:g}"))
     context = deployment.model.architecture.context
     if not found and load.input + load.output > context:
         message = f"{load.input + load.output:,.0f} tokens are more than the model's {context:,}"
