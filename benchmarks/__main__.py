@@ -28,7 +28,7 @@ def main(words: list[str]) -> None:
                 table.add_row(*_row(benchmark))
             except NotYet as reason:
                 missing.append(f"not measured: {benchmark.name}, {benchmark.phase}: {reason}")
-    console = Console(width=110, highlight=False)
+    console = Console(width=140, highlight=False)
     console.print(table)
     for line in missing:
         console.print(line)

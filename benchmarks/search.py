@@ -1,26 +1,41 @@
-"""Candidates priced per CPU second, in a process that has its tables loaded."""
+"""Candidates priced per CPU second, in a process that has read its catalog once.
+
+A candidate is one complete deployment with its memory, TTFT, TPOT and tokens/s at its best load.
+"""
 
 from __future__ import annotations
 
-import importlib
+from collections.abc import Callable
 
 from benchmarks.registry import Benchmark, NotYet, Work
 
+ENGINE = "trtllm"
+INPUT, OUTPUT, TPOT = 8192.0, 1024.0, "20ms"
 
-def _price_candidates() -> Work:
-    try:
-        search = importlib.import_module("racktwin.planning.search")
-    except ModuleNotFoundError as missing:
-        raise NotYet(f"no module {missing.name}") from None
-    raise NotYet(f"{search.__name__} has no benchmark yet")
+
+def _plan(model: str, on: str) -> Callable[[], Work]:
+    def run() -> Work:
+        try:
+            from racktwin.planning.plan import plan
+            from racktwin.planning.wish import Wish, asks
+        except ImportError as missing:
+            raise NotYet(str(missing)) from None
+        (ask,) = asks(model, [on], INPUT, OUTPUT, Wish(tpot=TPOT, engine=ENGINE))
+        return Work(plan(ask).candidates, "candidates")
+
+    return run
 
 
 BENCHMARKS = [
     Benchmark(
-        name="planning.search",
-        phase="price candidates",
-        size="deepseek-r1, 4,608 GPUs",
-        run=_price_candidates,
+        name="planning.plan",
+        phase="price and rank",
+        size=f"{model}, {on}",
+        run=_plan(model, on),
         goal="5,000 candidates per CPU s",
-    ),
+    )
+    for model, on in (
+        ("deepseek-r1", "azure-nd-gb300-v6"),
+        ("llama-3.1-70b", "azure-nd-h100-v5"),
+    )
 ]

@@ -71,12 +71,13 @@ def _all(tree: ast.Module) -> list[str] | None:
 
 
 def _without_list(root: Path) -> list[Violation]:
-    """A package whose `__init__` imports or defines names must say which of them are public."""
+    """A package that imports or defines names says which are public; one inside it is its own."""
     definitions = (ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
     return [
         Violation(source.path, 1, "no __all__: say what this package offers")
         for source in _inits(root)
         if _all(source.tree) is None
+        and source.path.count("/") <= 3
         and any(
             isinstance(node, definitions) and getattr(node, "module", "") != "__future__"
             for node in source.tree.body
