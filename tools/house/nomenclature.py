@@ -97,8 +97,7 @@ def _without_unit(source: Source, known: Nomenclature) -> list[Violation]:
 
 
 def _fields(path: str, node: ast.ClassDef, text: str, known: Nomenclature) -> list[Violation]:
-    first = (ast.get_docstring(node) or "").partition("\n")[0]
-    if known.units.search(first[:1].lower() + first[1:]):
+    if known.units.search(_first_line(node)):
         return []
     return [
         _violation(path, field.lineno, f"{node.name}.{field.target.id}")
@@ -119,9 +118,16 @@ def _function(path: str, node: Definition, outer: str, known: Nomenclature) -> l
         if _numeric(each.annotation) and not _stated(each.arg, text, known)
     ]
     words = set(node.name.split("_")) | {node.name}
-    if _numeric(node.returns) and not words & known.names and not known.units.search(docstring):
+    stated = known.units.search(docstring) or known.units.search(_first_line(node))
+    if _numeric(node.returns) and not words & known.names and not stated:
         found.append(_violation(path, node.lineno, f"the result of {node.name}"))
     return found
+
+
+def _first_line(node: ast.ClassDef | Definition) -> str:
+    """The summary of a docstring, its first word as if within a sentence ('Bytes of ...')."""
+    first = (ast.get_docstring(node) or "").partition("\n")[0]
+    return first[:1].lower() + first[1:]
 
 
 def _numeric(annotation: ast.expr | None) -> bool:

@@ -86,7 +86,8 @@ def _without_list(root: Path) -> list[Violation]:
 
 
 def _first_line(name: str, modules: list[Source]) -> str:
-    for module in sorted(modules, key=lambda each: (each.path.count("/"), each.path)):
+    likely = sorted(modules, key=lambda each: (each.path.count("/"), name not in each.path))
+    for module in likely:
         for node in module.tree.body:
             if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
                 return (ast.get_docstring(node) or "").partition("\n")[0]
