@@ -21,6 +21,9 @@ TensorRT-LLM 1.3.0rc, SGLang 0.5, vLLM 0.2x. A table stores efficiency = rooflin
 time at the sizes that were kept. Times between are interpolated in the logarithms; beyond the last
 size efficiency stays, so times follow the roofline.
 
+Left out: times of zero, times faster than HBM delivers the bytes, eager launches, and of GEMM and
+experts every framework's kernel that another one beats at the same size when the price is looked up.
+
 Errors are |predicted / measured - 1|, median / 90th percentile, at measured points that are not
 stored.
 """

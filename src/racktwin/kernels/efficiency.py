@@ -33,21 +33,25 @@ class Efficiency(msgspec.Struct, frozen=True):
 
     def price(self, tasks: Work | Sequence[Work], chip: Chip, *sizes: Sizes) -> Priced:
         """The price of `tasks`, one behind the other; `sizes`: coordinates on the grid's axes."""
-        parts = [tasks] if isinstance(tasks, Work) else tasks
-        least: Array = np.sum([seconds(each, chip) for each in parts], axis=0)
+        first, *rest = (tasks,) if isinstance(tasks, Work) else tasks
+        least, flops, moved = seconds(first, chip), first.flops, first.bytes
+        joules = chip.joules_per_flop[first.dtype] * flops
+        for each in rest:
+            least, flops = least + seconds(each, chip), flops + each.flops
+            moved = moved + each.bytes
+            joules = joules + chip.joules_per_flop[each.dtype] * each.flops
+        time, evidence = self._stretched(least, sizes)
+        return Priced(time, flops, moved, joules + chip.joules_per_byte * moved, evidence)
+
+    def _stretched(self, least: Array, sizes: tuple[Sizes, ...]) -> tuple[Array, Evidence]:
+        """The time of a kernel whose roofline is `least` (s), and what it rests on."""
         evidence = Evidence(self.kind, self.name)
         if self.grid is None:
-            time = (least / self.flat + self.launch) * (least > 0)
-        else:
-            logarithm, inside = self.grid.at(*sizes)
-            time = least * np.exp(-logarithm)
-            if not inside.all():
-                part = "partly " if inside.any() else ""
-                name = f"{self.name}, {part}extrapolated along the roofline"
-                evidence = Evidence(self.kind, name)
-        flops: Array = np.sum([each.flops for each in parts], axis=0)
-        moved: Array = np.sum([each.bytes for each in parts], axis=0)
-        work = [chip.joules_per_flop[each.dtype] * each.flops for each in parts]
-        return Priced(
-            time, flops, moved, np.sum(work, axis=0) + chip.joules_per_byte * moved, evidence
-        )
+            return (least / self.flat + self.launch) * (least > 0), evidence
+        logarithm, inside = self.grid.at(*sizes)
+        inside = inside | (least == 0)
+        if not inside.all():
+            part = "partly " if inside.any() else ""
+            name = f"{self.name}, {part}extrapolated along the roofline"
+            evidence = Evidence(self.kind, name)
+        return least * np.exp(-logarithm), evidence

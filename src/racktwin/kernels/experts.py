@@ -11,35 +11,38 @@ from collections.abc import Container
 
 import numpy as np
 
+from racktwin.estimate import EvidenceKind
+from racktwin.finding import BadInput, unknown
 from racktwin.kernels import dtype as formats
 from racktwin.kernels.efficiency import Efficiency
 from racktwin.kernels.generic import generic
 from racktwin.kernels.grid import Grid, fastest
 from racktwin.kernels.grouped import Grouped, blended
+from racktwin.kernels.load import touched
 from racktwin.kernels.roofline import Sizes, Work, work
 from racktwin.kernels.tables import Table, Tables
 from racktwin.models.formats import bytes_per_value
 
 _TABLES = {"fp16": ["bf16"], "fp32": ["bf16"], "mxfp8": ["fp8_block"], "mxfp4": ["mxfp4"]}
 _WEIGHT_ONLY = ["mxfp4", "int4"]
+# How tokens fall on experts, and what is taken where a load was not measured. eplb: experts
+# replicated and placed so that ranks carry alike.
+_STAND_INS = {"power_law_1.01": ["balanced"], "balanced": ["power_law_1.01"], "eplb": ["balanced"]}
 _DIVIDING = ("trtllm", "wideep")
 _OTHERS = ("sglang", "vllm")
 
 
-def experts_work(tokens: Sizes, shape: Grouped, dtype: str, peaks: Container[str]) -> Work:
-    """What an average rank does for `tokens` tokens of the whole group.
-
-    The experts whose weights are read are those that uniform routing is expected to touch.
-    """
+def experts_work(
+    tokens: Sizes, shape: Grouped, dtype: str, peaks: Container[str], imbalance: str
+) -> Work:
+    """What an average rank does for `tokens` tokens of the whole group."""
     count = np.asarray(tokens, float)
-    matrix = shape.hidden * shape.intermediate / shape.expert_tensor
-    matrices = 3 if shape.gated else 2
-    local = shape.experts / shape.expert
-    touched = local * -np.expm1(count * np.log1p(-min(shape.top_k / shape.experts, 1 - 1e-12)))
+    matrices = (3 if shape.gated else 2) * shape.hidden * shape.intermediate / shape.expert_tensor
+    weights = touched(count, shape.per_visit, imbalance) * shape.experts / shape.expert * matrices
     visits = count * min(1.0, shape.top_k / shape.expert)
-    moved = touched * matrices * matrix * bytes_per_value(dtype)
+    moved = weights * bytes_per_value(dtype)
     moved = moved + visits * shape.hidden * (2 + formats.activation_bytes(dtype, peaks))
-    flops = 2.0 * matrices * matrix * count * shape.top_k / shape.expert
+    flops = 2.0 * matrices * count * shape.top_k / shape.expert
     return work(flops, moved, formats.compute(dtype, peaks))
 
 
@@ -51,24 +54,36 @@ def experts_efficiency(
     peaks: Container[str],
 ) -> Efficiency:
     """Efficiency over tokens of the group, of the fastest measured kernel."""
-    names = _TABLES.get(dtype, [dtype])
-    if formats.compute(dtype, peaks) == "bf16" and dtype not in ("bf16", "fp16", "fp32"):
-        names = list(dict.fromkeys([*(n for n in names if n in _WEIGHT_ONLY), *_WEIGHT_ONLY]))
-    if tables is None:
-        return generic("experts", f"experts {dtype}")
-    for name in names:
-        dividing = _load(tables, name, imbalance, _DIVIDING)
-        others = _load(tables, name, imbalance, _OTHERS)
-        found = _search(shape, dividing, others)
-        if found:
+    if imbalance not in _STAND_INS:
+        raise BadInput([unknown("imbalance", imbalance, _STAND_INS)])
+    if imbalance == "eplb" and shape.expert == 1:
+        imbalance = "power_law_1.01"  # replicas even out ranks, not the experts of one rank
+    names = _names(dtype, peaks)
+    for load in [imbalance, *_STAND_INS[imbalance]]:
+        dividing = _load(tables, names, load, _DIVIDING)
+        found = _search(shape, dividing, _load(tables, names, load, _OTHERS))
+        if found and tables:
             grid, rule = found
-            bent = rule + ("" if name == dtype else f" ({dtype} weights)")
-            return Efficiency("measured", f"{tables.name} experts {name} {imbalance}{bent}", grid)
+            kind: EvidenceKind = "formula" if " models " in rule else "measured"
+            rule += "" if load == imbalance else f" for {imbalance}"
+            rule += "" if names == [dtype] else f" ({dtype} weights)"
+            what = f"{tables.name} experts {' or '.join(names)} {load}"
+            return Efficiency(kind, what + rule, grid)
     return generic("experts", f"experts {dtype}")
 
 
-def _load(tables: Tables, name: str, imbalance: str, sources: tuple[str, ...]) -> list[Table]:
-    found = [tables.get(f"experts.{name}.{imbalance}.{source}") for source in sources]
+def _names(dtype: str, peaks: Container[str]) -> list[str]:
+    """The weight formats whose kernels serve `dtype`: its own, or all that widen 4-bit weights."""
+    names = _TABLES.get(dtype, [dtype])
+    return names if formats.compute(dtype, peaks) != "bf16" or names == ["bf16"] else _WEIGHT_ONLY
+
+
+def _load(
+    tables: Tables | None, names: list[str], load: str, sources: tuple[str, ...]
+) -> list[Table]:
+    if tables is None:
+        return []
+    found = [tables.get(f"experts.{n}.{load}.{source}") for n in names for source in sources]
     return [table for table in found if table is not None]
 
 

@@ -17,13 +17,14 @@ from numpy.typing import ArrayLike, NDArray
 from racktwin.kernels.roofline import Array
 
 _TINY, _FAR = 1e-30, 1e30
+_NEAR = 1e-9
 _FILLED = 1e3  # more than any logarithm of an efficiency
 
 
 class Grid(msgspec.Struct, frozen=True):
     """Log efficiency over log axes.
 
-    axes: ln of the sizes, ascending, one array a dimension.
+    axes: ln of the sizes (any unit), ascending, at least two, one array a dimension.
     values: ln efficiency (<= 0), one dimension an axis, no gaps.
     measured: False where a value was filled in from its nearest measured neighbour.
     """
@@ -33,7 +34,7 @@ class Grid(msgspec.Struct, frozen=True):
     measured: NDArray[np.bool_]
 
     def at(self, *sizes: ArrayLike) -> tuple[Array, NDArray[np.bool_]]:
-        """Log efficiency at `sizes` (one an axis, broadcast), and where it was measured."""
+        """Log efficiency (ln of a fraction) at `sizes` (one an axis), and where it was measured."""
         places = [_place(axis, size) for axis, size in zip(self.axes, sizes, strict=True)]
         value: Array | float = 0.0
         inside: NDArray[np.bool_] = np.True_  # type: ignore[assignment]
@@ -48,7 +49,7 @@ class Grid(msgspec.Struct, frozen=True):
                 index.append(below + side)
             value = value + weight * self.values[tuple(index)]
             if gaps:
-                inside = inside & (self.measured[tuple(index)] | (weight < 1e-9))
+                inside = inside & (self.measured[tuple(index)] | (weight < _NEAR))
         return np.asarray(value), np.asarray(inside)
 
     def fixed(self, axis: int, size: float) -> Grid:
@@ -57,7 +58,7 @@ class Grid(msgspec.Struct, frozen=True):
         low, high = (np.take(self.values, below + side, axis) for side in (0, 1))
         known = [np.take(self.measured, below + side, axis) for side in (0, 1)]
         measured = (
-            known[0] if share < 1e-9 else known[1] if share > 1 - 1e-9 else known[0] & known[1]
+            known[0] if share < _NEAR else known[1] if share > 1 - _NEAR else known[0] & known[1]
         )
         rest = tuple(each for index, each in enumerate(self.axes) if index != axis)
         return Grid(rest, low * (1 - share) + high * share, measured & bool(within))
@@ -77,12 +78,11 @@ def fastest(grids: Sequence[Grid]) -> Grid:
 def _place(axis: Array, size: ArrayLike) -> tuple[NDArray[np.intp], Array, NDArray[np.bool_]]:
     """Index below `size`, share of the way to the next, and whether the axis reaches it."""
     where = np.log(np.maximum(size, _TINY))
-    if len(axis) == 1:
-        raise ValueError("an axis needs two sizes")
-    below = np.clip(np.searchsorted(axis, where, side="right") - 1, 0, len(axis) - 2)
+    below = axis[1:-1].searchsorted(where, side="right")
     start = axis[below]
-    share = np.clip((where - start) / (axis[below + 1] - start), 0.0, 1.0)
-    within = (where > axis[0] - 1e-9) & (where < axis[-1] + 1e-9)
+    # minimum and maximum: numpy.clip takes four times as long on few states
+    share = np.minimum(np.maximum((where - start) / (axis[below + 1] - start), 0.0), 1.0)
+    within = (where > axis[0] - _NEAR) & (where < axis[-1] + _NEAR)
     return below, share, within
 
 
@@ -96,7 +96,7 @@ def shifted(grid: Grid, axis: int, factor: float) -> Grid:
 def truncated(grid: Grid, axis: int, size: float) -> Grid:
     """The grid with one axis ending at `size`: beyond it the value at `size` holds, measured."""
     edge = grid.fixed(axis, size)
-    keep = grid.axes[axis] < np.log(size) - 1e-9
+    keep = grid.axes[axis] < np.log(size) - _NEAR
     axes = list(grid.axes)
     axes[axis] = np.concatenate([axes[axis][keep], np.log([size, _FAR])])
     parts = [

@@ -28,7 +28,7 @@ class Grouped(NamedTuple):
 
     @property
     def per_visit(self) -> float:
-        """Tokens it takes until each expert is visited once on average."""
+        """How many tokens it takes until each expert is visited once on average."""
         return self.experts / self.top_k
 
 

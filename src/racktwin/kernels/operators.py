@@ -16,7 +16,6 @@ from racktwin.kernels import attention, gemm, latent, recurrent, sparse, stream
 from racktwin.kernels import dtype as formats
 from racktwin.kernels import experts as _experts
 from racktwin.kernels.efficiency import Efficiency
-from racktwin.kernels.generic import generic
 from racktwin.kernels.grouped import Grouped
 from racktwin.kernels.priced import Priced
 from racktwin.kernels.roofline import Sizes, work
@@ -188,7 +187,9 @@ class Kernels:
             ("experts", shape, dtype, imbalance),
             lambda: _experts.experts_efficiency(self._tables, shape, dtype, imbalance, peaks),
         )
-        return found.price(_experts.experts_work(tokens, shape, dtype, peaks), self.chip, tokens)
+        return found.price(
+            _experts.experts_work(tokens, shape, dtype, peaks, imbalance), self.chip, tokens
+        )
 
     def stream(self, moved: Sizes) -> Priced:
         """Elementwise work (norms, residuals, activations) that moves `moved` bytes."""
@@ -244,15 +245,6 @@ class Kernels:
             ("sparse", phase, shape, index),
             lambda: sparse.sparse_efficiency(self._tables, phase, shape, index, self.frameworks),
         )
-
-    def indexer(
-        self, batch: Sizes, tokens: Sizes, context: Sizes, *, heads: int, head_dim: int
-    ) -> Priced:
-        """The scores of sparse attention alone; `sparse_decode` and `_prefill` contain them."""
-        index = sparse.Index(heads, head_dim, 0)
-        task = sparse.index_work(batch, tokens, context, index, self.chip.peak)
-        found = self._found(("indexer",), lambda: generic("attention", "sparse indexer"))
-        return found.price(task, self.chip)
 
     def encoder_attention(
         self, batch: Sizes, tokens: Sizes, *, heads: int, head_dim: int

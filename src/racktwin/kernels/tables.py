@@ -83,6 +83,6 @@ class Tables:
 def tables(name: str) -> Tables | None:
     """The tables that ship under `name`, or None: then every price falls back to the roofline."""
     path = resources.files("racktwin.kernels") / "tables" / f"{name}.npz"
-    if not path.is_file():
+    if not name.isidentifier() or not path.is_file():
         return None
     return Tables(name, np.load(str(path), allow_pickle=False))
