@@ -44,7 +44,8 @@ def plan(
     wish
         Everything below.
     out
-        Folder to write: report.html, plan.json, deployment.yaml and the engine's launch files.
+        Folder to write: report.html, plan.json, deployment.yaml and the engine's launch files; two
+        machines get a folder each.
     json
         Print JSON (schema racktwin/plan/1) instead of a screen.
     """
@@ -57,9 +58,9 @@ def plan(
     plans = [search(ask) for ask in asks(model, on, input, output, wish or Wish())]
     written: tuple[str, ...] = ()
     if out:
-        from racktwin.cli.plan_folder import write_plan
+        from racktwin.cli.plan_folder import write_plans
 
-        written = write_plan(out, plans[0])
+        written = write_plans(out, plans)
     if json:
         answers = [record(each) for each in plans]
         answer = answers[0] if len(answers) == 1 else {"plans": answers}

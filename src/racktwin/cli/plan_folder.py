@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from racktwin.dashboard.plan_report import plan_report
@@ -12,8 +14,26 @@ from racktwin.planning.plan import Plan
 from racktwin.planning.record import record
 
 
-def write_plan(target: str, plan: Plan) -> tuple[str, ...]:
-    """Write all files of the best deployment into the folder `target`, all or none."""
+def write_plans(target: str, plans: Sequence[Plan]) -> tuple[str, ...]:
+    """Write all files of the best deployments into the folder `target`, all or none.
+
+    Several plans get a folder each, numbered in the order they were asked for.
+    """
+    if len(plans) == 1:
+        files = _files(plans[0])
+        shown = [*(name for name in files if "/" not in name), "launch/"]
+    else:
+        shown = [f"{number}-{plan.ask.cluster.name}/" for number, plan in enumerate(plans, 1)]
+        files = {
+            f"{folder}{name}": text
+            for folder, plan in zip(shown, plans, strict=True)
+            for name, text in _files(plan).items()
+        }
+    write_folder(target, files)
+    return tuple(f"{target}/{name}" for name in shown)
+
+
+def _files(plan: Plan) -> dict[str, str]:
     answer = {"schema": "racktwin/plan/1", **record(plan)}
     data = msgspec.json.format(msgspec.json.encode(answer, enc_hook=float), indent=2)
     files = {
@@ -22,5 +42,4 @@ def write_plan(target: str, plan: Plan) -> tuple[str, ...]:
         "deployment.yaml": write_deployment(plan.best.deployment),
     }
     launch = {f"launch/{name}": text for name, text in launch_files(plan.best.deployment).items()}
-    write_folder(target, files | launch)
-    return (*(f"{target}/{name}" for name in files), f"{target}/launch/")
+    return files | launch

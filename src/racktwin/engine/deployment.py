@@ -49,7 +49,10 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Deployment(msgspec.Struct, frozen=True, kw_only=True):
-    """One copy of a served model: either `serve` (aggregated) or `prefill` and `decode` pools."""
+    """One copy of a served model: either `serve` (aggregated) or `prefill` and `decode` pools.
+
+    memory_fraction: share of memory by the engine's own rule, 0..1; None is the epoch's.
+    """
 
     model: Model
     cluster: Cluster
@@ -60,6 +63,7 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
     decode: Pool | None = None
     router: str = "least_outstanding"
     copies: int = 1
+    memory_fraction: float | None = None
 
     @property
     def pools(self) -> dict[str, Pool]:
@@ -71,6 +75,11 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
     def gpus(self) -> int:
         """GPUs of one copy."""
         return sum(pool.gpus for pool in self.pools.values())
+
+    @property
+    def fraction(self) -> float:
+        """The engine's memory flag, 0..1."""
+        return self.memory_fraction or self.engine.memory_fraction
 
     @property
     def title(self) -> str:

@@ -27,12 +27,12 @@ from racktwin.hardware import Cluster
 from racktwin.models import Model, Precision, model
 from racktwin.models.formats import FORMATS
 from racktwin.models.precision import PARTS
-from racktwin.units import Price
+from racktwin.units import Fraction, Price
 
 MOST_NAME = 4096  # characters of a path
 LONGEST = 40  # characters of a wrong word that are repeated
 ROLES = ("serve", "prefill", "decode")
-KEYS = ("model", "cluster", "engine", "precision", *ROLES, "router", "copies")
+KEYS = ("model", "cluster", "engine", "precision", "memory_fraction", *ROLES, "router", "copies")
 CACHES = ("bf16", "fp16", "fp8", "nvfp4")
 T = TypeVar("T")
 
@@ -75,6 +75,7 @@ class _Document:
         pools = self.pools(named, engine)
         copies = self.value("copies", Count, 1)
         router = self.choice("router", ROUTERS)
+        fraction = self.fraction()
         if named is not None and pools:
             self.note(named.notes, "model")
             self.note(model_findings(pools, named, precision or named.precision))
@@ -90,6 +91,7 @@ class _Document:
             precision=precision,
             router=router,
             copies=copies,
+            memory_fraction=fraction,
             **pools,
         )
 
@@ -114,6 +116,14 @@ class _Document:
         """A plain value, or None after a fault."""
         node = self.node.get(key)
         found: T | None = default if node is None else self.reader.value(node, shape, key)
+        return found
+
+    def fraction(self) -> float | None:
+        """The share of memory given, or None for the engine's own."""
+        node = self.node.get("memory_fraction")
+        found = None if node is None else self.reader.value(node, Fraction, "memory_fraction")
+        if found == 0:
+            self.fault("memory_fraction", "0 leaves no memory; expected more than 0 to 1", node)
         return found
 
     def choice(self, key: str, words: tuple[str, ...]) -> str | None:

@@ -40,6 +40,9 @@ def write_deployment(deployment: Deployment) -> str:
     precision = _precision(deployment.model, deployment.precision)
     flow = ", ".join(f"{key}: {text(word)}" for key, word in precision.items())
     lines += _line("precision", f"{{{flow}}}")
+    if deployment.memory_fraction is not None:
+        share = f"{float(deployment.memory_fraction)!r}"
+        lines += _line("memory_fraction", share, "of memory, by the engine's own rule")
     for role, pool in deployment.pools.items():
         lines += ["", f"{role}:", *_pool(pool, experts_of(deployment.model))]
     lines += [

@@ -80,7 +80,7 @@ def _limits(deployment: Deployment, group: Group) -> dict[str, Flag]:
         "--max-running-requests": pool.max_batch * divided,
         "--chunked-prefill-size": pool.max_batch_tokens * divided,
         "--enable-mixed-chunk": engine.mixed and group.role == "serve" and not group.drafts,
-        "--mem-fraction-static": engine.memory_fraction,
+        "--mem-fraction-static": deployment.fraction,
         "--kv-cache-dtype": cache_word(deployment, KV_DTYPES),
     }
     if group.drafts:

@@ -82,7 +82,7 @@ def _options(deployment: Deployment, group: Group) -> dict[str, Any]:
         "enable_chunked_prefill": group.role != "decode",
         "kv_cache_config": {
             "dtype": cache_word(deployment, KV_DTYPES),
-            "free_gpu_memory_fraction": deployment.engine.memory_fraction,
+            "free_gpu_memory_fraction": deployment.fraction,
             "tokens_per_block": of_epoch(deployment.engine).block,
         },
         "cuda_graph_config": None

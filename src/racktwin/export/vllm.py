@@ -117,7 +117,7 @@ def _limits(deployment: Deployment, group: Group) -> dict[str, Flag]:
     flags: dict[str, Flag] = {
         "--max-num-seqs": pool.max_batch,
         "--max-num-batched-tokens": pool.max_batch_tokens,
-        "--gpu-memory-utilization": deployment.engine.memory_fraction,
+        "--gpu-memory-utilization": deployment.fraction,
         "--kv-cache-dtype": cache_word(deployment, KV_DTYPES),
     }
     if group.drafts:

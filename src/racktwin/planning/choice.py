@@ -70,6 +70,7 @@ def choose(priced: Priced, candidates: Candidates, index: int) -> Choice:
         engine=ask.epoch,
         precision=ask.precision,
         copies=copies(sizes, ask.cluster, ask.gpus),
+        memory_fraction=ask.fraction,
         serve=pools.get("serve"),
         prefill=pools.get("prefill"),
         decode=pools.get("decode"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -63,12 +64,7 @@ def predicted(path: str | Path, load: Load) -> Prediction:
     deployment, notes = read_deployment(path)
     traffic, price = _traffic(load, deployment)
     served = Served(deployment)
-    faults = [
-        Finding(role, f"does not load: {-fit.kv_room / 1e9:.1f} GB per GPU are missing")
-        for role, fit in served.memory.items()
-        if not fit.loads
-    ]
-    if faults:
+    if faults := list(_lacking(served, traffic)):
         raise BadInput(faults, str(path))
     if load.concurrency is not None:
         state = served.closed(traffic, load.concurrency / deployment.copies)
@@ -78,6 +74,18 @@ def predicted(path: str | Path, load: Load) -> Prediction:
         state = served.open(traffic, rate / deployment.copies)
         wanted = f"{rate / deployment.copies:,.4g} requests/s"
     return _prediction(deployment, traffic, wanted, state, price, notes)
+
+
+def _lacking(served: Served, traffic: Traffic) -> Iterator[Finding]:
+    """Pools that do not load, or have no room for the cache of one request."""
+    for role, fit in served.memory.items():
+        length = traffic.input + (1 if role == "prefill" else traffic.output)
+        if not fit.loads:
+            missing = -fit.kv_room / 1e9
+            yield Finding(role, f"does not load: {missing:.1f} GB per GPU are missing")
+        elif fit.sequences(length) < 1:
+            room = f"{fit.kv_room / 1e9:.1f} GB of KV cache hold {fit.longest:,.0f} tokens"
+            yield Finding(role, f"{room}; one request of {length:,.0f} tokens does not fit")
 
 
 def _prediction(

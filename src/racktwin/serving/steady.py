@@ -79,7 +79,8 @@ class Served:
         self.deployment = deployment
         self.tables = {role: self._table(pool) for role, pool in deployment.pools.items()}
         self.memory = {
-            role: self._memory(pool, fraction) for role, pool in deployment.pools.items()
+            role: self._memory(pool, fraction or deployment.memory_fraction)
+            for role, pool in deployment.pools.items()
         }
 
     def _table(self, pool: Pool) -> StepTable:
