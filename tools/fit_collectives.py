@@ -9,7 +9,7 @@ from pathlib import Path
 
 from collectives import records
 from collectives.engines import fit_engines
-from collectives.libraries import fit_libraries
+from collectives.libraries import fit_libraries, ranks_held_out
 from collectives.nccl import fit_nccl
 from collectives.page import render
 
@@ -22,7 +22,7 @@ def main(folder: Path) -> None:
     experts = fit_libraries(folder)
     for name, record in (("nccl", nccl), ("engine", engine), ("experts", experts)):
         records.write(ROOT / f"src/racktwin/catalog/fabrics/{name}.yaml", record)
-    text = render(nccl, held, engine, experts)
+    text = render(nccl, held, engine, experts, ranks_held_out(folder))
     (ROOT / "docs/reference/collectives.md").write_text(text, encoding="utf-8")
 
 

@@ -48,11 +48,11 @@ def test_growth_over_ranks_and_experts() -> None:
         bandwidth=1e9,
         power=1.0,
         ranks=4,
-        per_rank=0.01,
+        per_doubling=0.1,
         per_expert=0.5,
         fan_loss=0.1,
     )
-    assert exchange.seconds(0, 1.0, 1000, 64, 256) == pytest.approx(1e-5 * 1.6 * 2.0)
+    assert exchange.seconds(0, 1.0, 1000, 64, 256) == pytest.approx(1e-5 * 1.4 * 2.0)
     more = exchange.seconds(1e6, 1.0, 1000, 16, 0) - exchange.seconds(0, 1.0, 1000, 16, 0)
     assert more == pytest.approx(1.0 * 1.2)
     assert exchange.seconds(1e6, 1.0, 1000, 2, 0) == pytest.approx(1.00001)

@@ -19,7 +19,7 @@ NAMES = (
     "per_copy",
     "bandwidth",
     "power",
-    "per_rank",
+    "per_doubling",
     "per_expert",
     "fan_loss",
 )
@@ -91,7 +91,7 @@ def _fit(rows: pl.DataFrame, base: int, link: float, terms: Terms) -> Exchange:
             bandwidth=min(bandwidth, link),
             power=float(np.clip(power, *POWER)),
             ranks=base,
-            per_rank=rest.pop() if terms.ranks else 0.0,
+            per_doubling=rest.pop() if terms.ranks else 0.0,
             fan_loss=rest.pop() if terms.ranks else 0.0,
             per_expert=rest.pop() if terms.experts else 0.0,
             per_copy=1e-8 * rest.pop() if terms.copy else 0.0,
@@ -100,5 +100,5 @@ def _fit(rows: pl.DataFrame, base: int, link: float, terms: Terms) -> Exchange:
     sent = (rows["tokens"] * rows["size"] * rows["copies"]).to_numpy()
     fastest = max(float(np.quantile(sent / truth, 0.95)), 1.0)
     start = [*np.log([truth.min(), 1e-8, 1.2 * fastest]), 0.0]
-    start += [0.5] * terms.copy + [0.1] * terms.experts + [0.05, 0.01] * terms.ranks
+    start += [0.5] * terms.copy + [0.1] * terms.experts + [0.05, 0.05] * terms.ranks
     return exchange(descend(lambda x: np.log(seconds(exchange(x), rows) / truth), start))

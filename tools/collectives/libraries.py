@@ -8,11 +8,12 @@ import polars as pl
 
 from collectives import exchanges, records
 from collectives.records import SYSTEMS, Record
+from racktwin.network.curve import Array
 from racktwin.network.exchange import Copies, copies_sent
 
 NOTE = (
     "per phase and payload (alpha^p + (tokens (per_token + copies (per_copy + bytes / bandwidth)))"
-    "^p)^(1/p); per_rank, fan_loss: growth over EP ranks beyond `ranks`, measured on GB200 at EP2 "
+    "^p)^(1/p); per_doubling, fan_loss: growth with EP beyond `ranks`, measured on GB200 at EP2 "
     "to EP64 and lent to the libraries that were measured at one EP; payloads nobody measured take "
     "the nearest one's constants and their own bytes; s, bytes and B/s"
 )
@@ -65,6 +66,17 @@ def fit_libraries(folder: Path) -> Record:
     origin = records.origin("MoE dispatch and combine", NOTE)
     routing = {"payload": PAYLOAD, "nearest": NEAREST, "default": DEFAULT}
     return {**origin, **routing, "libraries": libraries}
+
+
+def ranks_held_out(folder: Path) -> dict[str, dict[int, Array]]:
+    """Errors of each EP size predicted from the others, where several were measured."""
+    found = {}
+    for name, table in (("two-sided", two_sided(folder)), ("one-sided", one_sided(folder))):
+        for (phase, payload), rows in table.group_by(["phase", "payload"], maintain_order=True):
+            sized = with_copies(rows, "rank", balanced=True)
+            off = exchanges.without_ranks(sized, 4, records.link("gb200"))
+            found[f"{name} {phase} {payload}"] = off
+    return found
 
 
 def _library(copies: Copies, tables: dict[str, pl.DataFrame], *, balanced: bool = False) -> Record:
@@ -200,5 +212,5 @@ def _lend(libraries: Record) -> None:
         for phases in each["phases"].values():
             for phase, payloads in phases.items():
                 for constants in payloads.values():
-                    for term in ("per_rank", "fan_loss"):
+                    for term in ("per_doubling", "fan_loss"):
                         constants[term] = lender[phase]["bf16"][term]

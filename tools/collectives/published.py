@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from racktwin import hardware, network
 from racktwin.hardware import Place
+from racktwin.network import fabric
 
 GIB = 2.0**30
 
@@ -27,7 +28,7 @@ def section() -> str:
     rows += [
         f"| {c.what} | {c.printed:g} {c.unit} | {c.model:.4g} {c.unit} | "
         f"{c.model / c.printed - 1:+.0%} | {c.sets} | {c.source} |"
-        for c in [*_inside(), *_between(), *_exchanges()]
+        for c in [*_inside(), *_between(), *_one_sided(), *_exchanges()]
     ]
     note = "Figures outside the tables; *sets* names the constant that was taken from one."
     return "\n".join(["## Published figures", "", note, "", *rows, ""])
@@ -69,6 +70,17 @@ def _between() -> list[Check]:
     model = _bus("azure-nd-gb300-v6", 16 * GIB, 32, 4)
     name = "all-reduce, 8 GB300 trays over NICs, 16 GiB"
     return [*found, Check(name, "az_sku_baseline", "GB/s", 200, model, "nic_efficiency_of")]
+
+
+def _one_sided() -> list[Check]:
+    """Dispatch of 2,048 tokens to 8 ranks, each token to all of them; fp8 was in no table."""
+    constants = fabric.experts().libraries["nvlink_one_sided"].phases["gb200"]["dispatch"]["nvfp4"]
+    source = "TensorRT-LLM tech blog 18"
+    found = []
+    for payload, value, time in (("nvfp4", 0.5625, 101.7), ("mxfp8", 1.03125, 172.2)):
+        model = float(constants.seconds(2048, 7.0, 7168 * value, 8, 256)) * 1e6
+        found.append(Check(f"one-sided dispatch, EP8, {payload}", source, "us", time, model))
+    return found
 
 
 def _exchanges() -> list[Check]:

@@ -34,10 +34,9 @@ class Exchange(msgspec.Struct, frozen=True):
     """Seconds of a phase: (alpha^p + work^p)^(1/p), p = power, work = tokens x time per token.
 
     A token takes per_token (s) and, for each copy sent to another rank, per_copy (s) and its bytes
-    over bandwidth (B/s). alpha: start-up (s). ranks: what was measured, at least; per_rank,
-    per_expert: relative growth of alpha with each rank beyond that and with each 128 experts,
-    ratios; fan_loss: relative growth of the time per byte with each doubling of ranks beyond that,
-    a ratio.
+    over bandwidth (B/s). alpha: start-up (s). ranks: what was measured, at least; per_doubling,
+    fan_loss: relative growth of alpha and of the time per byte with each doubling of the ranks
+    beyond that, ratios; per_expert: relative growth of alpha with each 128 experts, a ratio.
     """
 
     alpha: float
@@ -46,9 +45,9 @@ class Exchange(msgspec.Struct, frozen=True):
     bandwidth: float
     power: float
     ranks: int
-    per_rank: float = 0.0
-    per_expert: float = 0.0
+    per_doubling: float = 0.0
     fan_loss: float = 0.0
+    per_expert: float = 0.0
     error: FitError | None = None
 
     def seconds(
@@ -58,9 +57,9 @@ class Exchange(msgspec.Struct, frozen=True):
 
         copies: copies of a token that leave its rank, a count; size: bytes of one copy.
         """
-        alpha = self.alpha * (1.0 + self.per_rank * max(ranks - self.ranks, 0))
-        alpha *= 1.0 + self.per_expert * experts / 128
         doublings = max(float(np.log2(ranks / self.ranks)), 0.0)
+        alpha = self.alpha * (1.0 + self.per_doubling * doublings)
+        alpha *= 1.0 + self.per_expert * experts / 128
         copy = self.per_copy + size / self.bandwidth * (1.0 + self.fan_loss * doublings)
         work = np.asarray(tokens, np.float64) * (self.per_token + np.asarray(copies) * copy)
         return smooth_sum(alpha, work, self.power)
