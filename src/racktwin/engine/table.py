@@ -16,12 +16,12 @@ from racktwin.engine.cost import Array, Cost, total
 from racktwin.engine.step import Step
 from racktwin.estimate import Evidence
 
-TOKENS: Array = np.exp2(np.arange(-6, 18.01, 0.5))
+TOKENS: Array = np.exp2(np.arange(-6, 18.01, 0.125))
 SEQUENCES: Array = np.exp2(np.arange(0, 12.01, 0.5))
-CACHED: Array = np.exp2(np.arange(4.0, 21))
+CACHED: Array = np.exp2(np.arange(4.0, 20.01, 0.5))
 PROMPTS: Array = np.exp2(np.arange(0.0, 9, 2))
-NEW: Array = np.exp2(np.arange(0.0, 18))
-BEHIND: Array = np.concatenate([np.zeros(1), np.exp2(np.arange(9.0, 21, 2))])
+NEW: Array = np.exp2(np.arange(0.0, 17.01, 0.5))
+BEHIND: Array = np.concatenate([np.zeros(1), np.exp2(np.arange(7.0, 20.01))])
 
 
 class Grid(msgspec.Struct, frozen=True):
