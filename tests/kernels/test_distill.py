@@ -1,6 +1,8 @@
 """tools/distillation: thinning, filling, honest scores, the same bytes every time."""
 
+import io
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -82,7 +84,8 @@ def test_the_archive_is_the_same_bytes_and_reads_back(tmp_path: Path) -> None:
 
 def test_both_layouts_of_the_raw_tables_are_found(tmp_path: Path) -> None:
     table = pl.DataFrame({"m": [1, 2, 3], "latency": [1.0, 0.0, float("nan")]})
-    for name in ("gb300/gemm.vllm.gemm_perf.parquet", "data/gb300/sglang/0.5/gemm_perf.parquet"):
+    wheel = "core/systems/data/gb300/gemm/sglang/0.5/gemm_perf.parquet"
+    for name in ("gb300/gemm.vllm.gemm_perf.parquet", wheel):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         table.write_parquet(path)
@@ -93,3 +96,17 @@ def test_both_layouts_of_the_raw_tables_are_found(tmp_path: Path) -> None:
         assert rows["seconds"].to_list() == [1e-3]  # zero and NaN are not times
     assert source.read("trtllm", "gemm") is None
     assert Source(tmp_path, "h100_sxm").read("vllm", "gemm") is None
+
+
+def test_the_newest_version_that_is_whole_is_read_from_a_wheel(tmp_path: Path) -> None:
+    wheel = tmp_path / "some.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for version, rows in (("1.3.0rc9", 2000), ("1.3.0rc20", 1900), ("1.3.0rc23", 9)):
+            content = io.BytesIO()
+            latency = np.random.default_rng(rows).uniform(1, 2, rows)
+            pl.DataFrame({"latency": latency}).write_parquet(content)
+            name = f"core/systems/data/gb300/moe/trtllm/{version}/moe_perf.parquet"
+            archive.writestr(name, content.getvalue())
+    rows = Source(wheel, "gb300").read("trtllm", "moe")
+    assert rows is not None
+    assert rows.height == 1900

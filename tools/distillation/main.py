@@ -43,7 +43,7 @@ CLASSES = {
 def main() -> None:
     """Distill the tables under a folder; without one of the chips, the docs stay as they are."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path, help="raw tables: the shared ones or the wheel's")
+    parser.add_argument("folder", type=Path, help="folder of raw tables, or the wheel")
     parser.add_argument("--chip", action="append", choices=NAMES, help="only these")
     arguments = parser.parse_args()
     TABLES.mkdir(parents=True, exist_ok=True)

@@ -21,8 +21,13 @@ TensorRT-LLM 1.3.0rc, SGLang 0.5, vLLM 0.2x. A table stores efficiency = rooflin
 time at the sizes that were kept. Times between are interpolated in the logarithms; beyond the last
 size efficiency stays, so times follow the roofline.
 
-Left out: times of zero, times faster than HBM delivers the bytes, eager launches, and of GEMM and
-experts every framework's kernel that another one beats at the same size when the price is looked up.
+- GEMM and experts take the fastest kernel of any framework, attention the engine's own.
+- GEMM times in fp8, fp8_block and nvfp4 include quantising the activations: over n they have an
+  intercept of one to three times the bytes that moves, where bf16 has none.
+- Sparse attention was measured as layers with projections; what is stored is the layer less
+  another one with as many tokens and short contexts.
+- Left out: times of zero, and expert times faster than HBM delivers the weights (min-latency
+  kernels; "balanced" loads of grouped routing, which reach half of the experts).
 
 Errors are |predicted / measured - 1|, median / 90th percentile, at measured points that are not
 stored.

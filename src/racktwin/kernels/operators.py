@@ -269,7 +269,10 @@ class Kernels:
         conv: int = 4,
         hidden: int = 0,
     ) -> Priced:
-        """One token of `batch` sequences through a recurrent layer's convolution and scan."""
+        """One token of `batch` sequences through a recurrent layer's convolution and scan.
+
+        `hidden` plays no part: the projections are GEMM.
+        """
         shape = recurrent.Scan(kind, key_heads, value_heads, key_dim, value_dim, conv)
         task = recurrent.scan_work(batch, 1.0, shape)
         return self._scan("decode", shape).price(task, self.chip, batch)

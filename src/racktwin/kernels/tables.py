@@ -8,6 +8,7 @@ table its axes, the names of its key columns and its source. A table `t` has mem
 
 from __future__ import annotations
 
+import io
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -85,4 +86,5 @@ def tables(name: str) -> Tables | None:
     path = resources.files("racktwin.kernels") / "tables" / f"{name}.npz"
     if not name.isidentifier() or not path.is_file():
         return None
-    return Tables(name, np.load(str(path), allow_pickle=False))
+    # From memory: worker processes would share the place in an open file.
+    return Tables(name, np.load(io.BytesIO(path.read_bytes()), allow_pickle=False))
