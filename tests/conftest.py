@@ -30,6 +30,21 @@ def shared() -> Path:
     return folder
 
 
+@pytest.fixture
+def fixed_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Intervals of 10 % (rates), 8 % (TPOT) and 20 % (TTFT), whatever the last fit left."""
+    from racktwin.evidence.interval import Interval
+    from racktwin.planning import choice
+
+    widths = {"ttft": 0.2, "tpot": 0.08, "output_rate": 0.1}
+
+    def fixed(figure: str, **_: str) -> Interval:
+        width = widths[figure]
+        return Interval(1 - width, 1 + width, f"a fixed interval of {figure}")
+
+    monkeypatch.setattr(choice, "interval", fixed)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say how many tests were skipped, and for which reasons."""
     skipped = terminalreporter.stats.get("skipped", [])
