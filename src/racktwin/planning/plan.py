@@ -16,8 +16,9 @@ from racktwin.planning.choice import Choice, choose
 from racktwin.planning.objective import Terms, output_per_gpu, score
 from racktwin.planning.packing import copies_of
 from racktwin.planning.pareto import front
-from racktwin.planning.pools import Priced
+from racktwin.planning.pools import SERVE_BUDGETS, Priced
 from racktwin.planning.search import (
+    LARGEST,
     Candidates,
     aggregated_candidates,
     disaggregated_candidates,
@@ -198,7 +199,12 @@ def _none_left(ask: Ask) -> Finding:
 def _no_room(priced: Priced) -> Finding:
     ask = priced.ask
     length = ask.traffic.input + ask.traffic.output
-    message = (
-        f"no layout on {ask.gpus:,} GPUs holds the KV cache of one request of {length:,.0f} tokens"
-    )
-    return Finding("--input", message)
+    most = max(priced.fit(layout, SERVE_BUDGETS[0]).sequences(length) for layout in priced.loading)
+    if most < 1:
+        held = f"holds the KV cache of one request of {length:,.0f} tokens"
+        return Finding("--input", f"no layout on {ask.gpus:,} GPUs {held}")
+    if ask.mode == "disaggregated":
+        text = "hold no prefill and decode replicas that balance each other; use more or --mode any"
+        return Finding("--gpus", f"{min(ask.gpus, LARGEST):,} GPUs {text}")
+    text = f"prefill of {ask.traffic.input:,.0f} tokens takes all the time of every layout"
+    return Finding("--output", f"with {ask.traffic.output:,.0f} tokens out, {text}")
