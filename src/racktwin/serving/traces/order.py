@@ -1,0 +1,45 @@
+"""Order: requests leave a reader in order of arrival, a window of them held back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from racktwin.serving.traces.batch import Batch
+from racktwin.serving.traces.reading import Reading
+
+LATE = "out of order by more than the window that is read at once"
+
+
+def ordered(batches: Iterable[Batch], reading: Reading, window: int | None) -> Iterator[Batch]:
+    """Batches of about `window` requests (None: all), each sorted and after the one before.
+
+    A request earlier than one that has left is skipped. The notes are complete at the last batch.
+    """
+    waiting: list[Batch] = []
+    count, left, latest = 0, -np.inf, -np.inf
+    for batch in batches:
+        highest = np.maximum.accumulate(np.concatenate([[latest], batch.arrival]))
+        reading.unsorted += int((batch.arrival < highest[:-1]).sum())
+        latest = float(highest[-1])
+        late = batch.arrival < left
+        if late.any():
+            reading.skip(LATE, batch.line[late])
+            batch = batch.take(~late)
+        waiting.append(batch)
+        count += len(batch)
+        if window is not None and count >= 2 * window:
+            whole = _sorted(waiting)
+            left = float(whole.arrival[count - window - 1])
+            yield whole.take(np.arange(count - window))
+            waiting, count = [whole.take(np.arange(count - window, count))], window
+    if waiting:
+        yield _sorted(waiting)
+
+
+def _sorted(parts: list[Batch]) -> Batch:
+    whole = Batch.join(parts)
+    if (np.diff(whole.arrival) >= 0).all():
+        return whole
+    return whole.take(np.argsort(whole.arrival, kind="stable"))
