@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import msgspec
 
@@ -46,46 +47,58 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 
 def check(ask: Ask) -> list[Finding]:
     """Everything in the question that cannot be answered as asked."""
-    traffic, found = ask.traffic, []
-
-    def whole(key: str, value: float, least: int, most: int) -> None:
-        if not (math.isfinite(value) and least <= value <= most):
-            message = f"expected {least:,} to {most:,}, found {value:g}"
-            found.append(Finding(key, message))
-
-    whole("--input", traffic.input, 1, MOST_TOKENS)
-    whole("--output", traffic.output, 2, MOST_TOKENS)  # the first comes from the prefill
-    whole("--gpus", ask.gpus, 1, ask.cluster.gpus)
-    whole("--spare", ask.spare, 0, ask.cluster.gpus)
-    whole("--top", ask.top, 1, 1000)
-    context = ask.model.architecture.context
-    if not found and traffic.input + traffic.output > context:
-        message = (
-            f"{traffic.input:,.0f} in + {traffic.output:,.0f} out is more than the "
-            f"{context:,} tokens {ask.model.title} is made for"
-        )
-        found.append(Finding("--input", message))
-    if not 0 <= traffic.prefix_hit < 1:
-        found.append(
-            Finding("--prefix-hit", f"expected 0 to below 1, found {traffic.prefix_hit:g}")
-        )
-    for key, limit in (("--ttft", ask.ttft), ("--tpot", ask.tpot)):
-        if limit is not None and not (math.isfinite(limit) and limit > 0):
-            found.append(Finding(key, f"expected a time above 0, found {limit:g} s"))
+    names = ("traffic", "ttft", "tpot", "objective", "mode", "speculation", "fraction", "top")
+    found = [*check_terms(**{name: getattr(ask, name) for name in names})]
+    found += [*_range("--gpus", ask.gpus, 1, ask.cluster.gpus)]
+    found += [*_range("--spare", ask.spare, 0, ask.cluster.gpus)]
     if not (math.isfinite(ask.price) and ask.price >= 0):
         found.append(Finding("--price", f"expected $/GPU/h of 0 or more, found {ask.price:g}"))
-    if ask.fraction is not None and not 0 < ask.fraction <= 1:
-        found.append(Finding("--memory-fraction", f"expected above 0 to 1, found {ask.fraction:g}"))
-    if not 0 <= ask.speculation.acceptance <= 1 or not 0 <= ask.speculation.tokens <= 16:
-        found.append(Finding("--mtp", "expected 0 to 16 drafts with an acceptance of 0 to 1"))
-    if ask.speculation.tokens and not ask.model.architecture.mtp:
+    architecture, length = ask.model.architecture, ask.traffic.input + ask.traffic.output
+    if architecture.context < length <= MOST_TOKENS:
+        message = (
+            f"{ask.traffic.input:,.0f} in + {ask.traffic.output:,.0f} out is more than the "
+            f"{architecture.context:,} tokens {ask.model.title} is made for"
+        )
+        found.append(Finding("--input", message))
+    if ask.speculation.tokens and not architecture.mtp:
         message = f"{ask.model.title} has no multi-token-prediction layers"
         found.append(Finding("--mtp", message))
-    if ask.objective not in OBJECTIVES:
-        found.append(unknown("--objective", ask.objective, OBJECTIVES))
-    if ask.mode not in MODES:
-        found.append(unknown("--mode", ask.mode, MODES))
     return found
+
+
+def check_terms(
+    *,
+    traffic: Traffic,
+    ttft: float | None,
+    tpot: float | None,
+    objective: str,
+    mode: str,
+    speculation: Speculation,
+    fraction: float | None,
+    top: int,
+) -> Iterator[Finding]:
+    """What is wrong with the question whatever the model and the machine; fields as in `Ask`."""
+    yield from _range("--input", traffic.input, 1, MOST_TOKENS)
+    yield from _range("--output", traffic.output, 2, MOST_TOKENS)  # the prefill makes the first
+    yield from _range("--top", top, 1, 1000)
+    if not 0 <= traffic.prefix_hit < 1:
+        yield Finding("--prefix-hit", f"expected 0 to below 1, found {traffic.prefix_hit:g}")
+    for key, limit in (("--ttft", ttft), ("--tpot", tpot)):
+        if limit is not None and not (math.isfinite(limit) and limit > 0):
+            yield Finding(key, f"expected a time above 0, found {limit:g} s")
+    if fraction is not None and not 0 < fraction <= 1:
+        yield Finding("--memory-fraction", f"expected above 0 to 1, found {fraction:g}")
+    if not 0 <= speculation.acceptance <= 1 or not 0 <= speculation.tokens <= 16:
+        yield Finding("--mtp", "expected 0 to 16 drafts with an acceptance of 0 to 1")
+    if objective not in OBJECTIVES:
+        yield unknown("--objective", objective, OBJECTIVES)
+    if mode not in MODES:
+        yield unknown("--mode", mode, MODES)
+
+
+def _range(key: str, value: float, least: int, most: int) -> Iterator[Finding]:
+    if not (math.isfinite(value) and least <= value <= most):
+        yield Finding(key, f"expected {least:,} to {most:,}, found {value:,g}")
 
 
 def checked(ask: Ask) -> Ask:

@@ -200,9 +200,9 @@ def _no_room(priced: Priced) -> Finding:
     ask = priced.ask
     length = ask.traffic.input + ask.traffic.output
     most = max(priced.fit(layout, SERVE_BUDGETS[0]).sequences(length) for layout in priced.loading)
-    if most < 1:
-        held = f"holds the KV cache of one request of {length:,.0f} tokens"
-        return Finding("--input", f"no layout on {ask.gpus:,} GPUs {held}")
+    if most < 2:
+        held = f"hold the KV cache of {most:.1f} requests of {length:,.0f} tokens at most"
+        return Finding("--input", f"{ask.gpus:,} GPUs {held}; a rank needs room for two")
     if ask.mode == "disaggregated":
         text = "hold no prefill and decode replicas that balance each other; use more or --mode any"
         return Finding("--gpus", f"{min(ask.gpus, LARGEST):,} GPUs {text}")

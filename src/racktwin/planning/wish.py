@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -16,7 +16,7 @@ from racktwin.finding import BadInput, Finding, unknown
 from racktwin.hardware import Chip, Cluster
 from racktwin.models import Model, Precision
 from racktwin.models import model as load_model
-from racktwin.planning.ask import Ask, check
+from racktwin.planning.ask import Ask, check, check_terms
 from racktwin.serving.traffic import Traffic
 from racktwin.units import Fraction, Price, Quantity, Seconds
 
@@ -91,9 +91,9 @@ def asks(
     tokens_in, tokens_out: mean input and output tokens of a request.
     """
     findings: list[Finding] = []
-    model = _gather(findings, lambda: load_model(name))
-    clusters = [_gather(findings, partial(_cluster, each, wish)) for each in on]
-    epoch = _gather(findings, lambda: epochs.epoch(wish.engine))
+    model = _gather(findings, lambda: load_model(name), "MODEL")
+    clusters = [_cluster(each, wish, findings) for each in on]
+    epoch = _gather(findings, lambda: epochs.epoch(wish.engine), "--engine")
     ttft = _read(Seconds, "--ttft", wish.ttft, findings)
     tpot = _read(Seconds, "--tpot", wish.tpot, findings)
     hit = _read(Fraction, "--prefix-hit", wish.prefix_hit, findings)
@@ -102,31 +102,35 @@ def asks(
     speculation = _speculation(wish.mtp, findings)
     if wish.kv_dtype is not None and wish.kv_dtype not in CACHES:
         findings.append(unknown("--kv-dtype", wish.kv_dtype, CACHES))
-    traffic = Traffic(input=tokens_in, output=tokens_out, prefix_hit=float(hit or 0))
+    terms: dict[str, Any] = {
+        "traffic": Traffic(input=tokens_in, output=tokens_out, prefix_hit=float(hit or 0)),
+        "ttft": ttft,
+        "tpot": tpot,
+        "objective": wish.objective,
+        "mode": wish.mode,
+        "speculation": speculation,
+        "fraction": fraction,
+        "top": wish.top,
+    }
+    findings += check_terms(**terms)
     made = []
     for cluster in clusters:
         if model is None or cluster is None or epoch is None:
             continue
-        precision = _gather(findings, partial(_precision, model, cluster.chip, wish))
+        found = partial(_precision, model, cluster.chip, wish)
+        precision = _gather(findings, found, "--precision")
         if precision is None:
             continue
         ask = Ask(
             model=model,
             cluster=cluster,
             gpus=cluster.gpus if wish.gpus is None else wish.gpus,
-            traffic=traffic,
-            ttft=ttft,
-            tpot=tpot,
             precision=precision,
             epoch=epoch,
-            objective=wish.objective,
-            mode=wish.mode,
-            speculation=speculation,
-            fraction=fraction,
             price=float(cluster.price) if price is None else price,
             price_note=cluster.price_note if price is None else "given",
             spare=wish.spare,
-            top=wish.top,
+            **terms,
         )
         findings += [each for each in check(ask) if each not in findings]
         made.append(ask)
@@ -153,15 +157,24 @@ def _precision(model: Model, chip: Chip, wish: Wish) -> Precision:
     return msgspec.structs.replace(found, kv=wish.kv_dtype) if wish.kv_dtype else found
 
 
-def _cluster(name: str, wish: Wish) -> Cluster:
-    return hardware.cluster(name, racks=wish.racks, nodes=wish.nodes)
+def _cluster(name: str, wish: Wish, findings: list[Finding]) -> Cluster | None:
+    found = _gather(findings, lambda: hardware.cluster(name), "--on")
+    if found is None:
+        return None
+    size = "--racks" if wish.nodes is None else "--nodes"
+    return _gather(findings, lambda: found.with_(wish.racks, wish.nodes), size)
 
 
-def _gather(findings: list[Finding], read: Callable[[], T]) -> T | None:
+def _gather(findings: list[Finding], read: Callable[[], T], key: str = "") -> T | None:
+    """What `read` returns; its findings otherwise, under the flag `key` and with their file."""
     try:
         return read()
     except BadInput as fault:
-        findings += [each for each in fault.findings if each not in findings]
+        file = f"{fault.source}: " if "/" in fault.source or "." in fault.source else ""
+        for each in fault.findings:
+            inside = f"{file}{each}" if file else each.message
+            found = Finding(key, inside) if key else each
+            findings += [found] if found not in findings else []
         return None
 
 
@@ -176,9 +189,8 @@ def _speculation(text: str | None, findings: list[Finding]) -> Speculation:
     if text is None:
         return Speculation()
     drafts, _, acceptance = text.partition(":")
-    share = _read(Fraction, "--mtp", acceptance or "none", findings)
-    if not drafts.isdecimal() or len(drafts) > 2:
+    if not (drafts.isdecimal() and len(drafts) <= 2 and acceptance):
         findings.append(Finding("--mtp", f"{text[:20]!r} is not drafts:acceptance, as in '1:0.8'"))
-    if share is None or not drafts.isdecimal() or len(drafts) > 2:
         return Speculation()
-    return Speculation(int(drafts), share)
+    share = _read(Fraction, "--mtp", acceptance, findings)
+    return Speculation() if share is None else Speculation(int(drafts), share)
