@@ -124,6 +124,12 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         first = self.first + start
         return self.having(**columns, blocks=prefix.values, starts=prefix.starts, first=first)
 
+    def take(self, rows: NDArray[np.int64]) -> Trace:
+        """The requests at these indices, in that order; `after` is left as it is."""
+        columns = {name: getattr(self, name)[rows] for name in COLUMNS}
+        prefix = self.prefix.take(rows)
+        return self.having(**columns, blocks=prefix.values, starts=prefix.starts)
+
     def having(self, **changed: Any) -> Trace:
         """The same trace with other values in some fields."""
         return msgspec.structs.replace(self, **changed)
@@ -131,6 +137,18 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def scaled(self, scale: float) -> Trace:
         """Arrivals `scale` times as fast (1); pauses, which users and tools make, stay."""
         return self.having(arrival=self.arrival / scale)
+
+    def unpaced(self) -> Trace:
+        """The whole trace with turns that wait for completions and pauses, not for recorded times.
+
+        Their arrival is then the earliest that can be: were every answer there at once.
+        """
+        arrival = self.arrival.copy()
+        for row in np.flatnonzero(self.after >= 0):
+            arrival[row] = arrival[self.after[row]] + self.pause[row]
+        order = np.argsort(arrival, kind="stable")
+        place = np.concatenate([np.argsort(order), [-1]])  # the last answers for -1
+        return self.having(arrival=arrival, after=place[self.after]).take(order)
 
     def rates(self, step: float) -> NDArray[np.float64]:
         """Arrivals in each `step` seconds from the start, requests/s."""

@@ -109,10 +109,10 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
         size = math.ceil(PAGE / turns)
         work, drawn_so_far, merge = 0.0, 0, Merge()
         for page in itertools.count():
-            rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(page,)))
-            reached = work + np.cumsum(gaps(starting, rng, size))
+            times, sizes = np.random.SeedSequence(seed, spawn_key=(page,)).spawn(2)
+            reached = work + np.cumsum(gaps(starting, np.random.default_rng(times), size))
             work, start = float(reached[-1]), clock(starting, reached)
-            drawn = calls(self.classes, rng, size, self.context)
+            drawn = calls(self.classes, np.random.default_rng(sizes), size, self.context)
             left = merge.left
             ready = merge.leave(Arriving.of(drawn, start, page * size, drawn_so_far), start[-1])
             drawn_so_far += len(drawn.turn)

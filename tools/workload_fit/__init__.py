@@ -1,0 +1,1 @@
+"""Statistics of public traces, as workloads of the catalog."""

@@ -1,0 +1,113 @@
+"""The page of workloads, with how well each repeats its sample."""
+
+from __future__ import annotations
+
+from racktwin.serving.workload import Workload, names, workload
+
+HEAD = """# Workloads
+
+Traffic by name: `--workload NAME`, or from Python `workload(NAME).generate(...)`. A workload is a
+YAML file of laws, fitted to a public trace by `tools/fit_workloads.py`; the traces themselves are
+not part of racktwin. Yours may be a file too: `extends: azure-conv-2023` and what differs. The
+formats of recorded traces are on [their own page](traces.md).
+
+## How much, how fast
+
+| option | meaning |
+|---|---|
+| `--requests N` | the first N requests; without it and `--duration`, as many as the sample had |
+| `--duration T` | the requests that arrive before T |
+| `--rate R` | mean requests/s instead of the workload's own; its pattern over time stays |
+| `--scale X` | X times the rate; on a trace, arrivals X times as fast. Lengths and pauses stay |
+| `--seed S` | another draw of the same statistics; equal seeds give equal bytes |
+
+A run of more requests begins with the requests of a shorter one, and another rate keeps their
+lengths. Sessions start at the rate divided by their mean number of turns, so a run with sessions
+reaches its rate after a few pauses. `rate` counts requests, not sessions. A closed loop
+(`law: closed`) and MLPerf Offline (`law: offline`) come at time 0 and end with `--requests`.
+
+## Which there are
+
+Each MLPerf workload has a twin behind `-offline` whose requests all come at 0.
+
+"""
+FIT = """
+## Goodness of fit
+
+Five generated traces as long as the sample against it. KS is the largest distance between the
+two distributions; mean, p50, p90 and p99 are relative errors in percent. CV of the gaps between
+arrivals and hits of an endless prefix cache: generated / sample. A dash: the sample does not tell.
+MLPerf rows compare the law of the answers with the published figures.
+
+"""
+NOTES = """
+The prefix hits of a short trace are held down by its start, when no session is known yet: the
+Mooncake conversation has 31 % over its first 14 minutes, and its workload 41 % once it runs.
+Inputs of the synthetic mix have two humps with its p50 between them, where a small shift moves it
+far. A sample of n requests leaves about 1.4/sqrt(n) of KS to chance: 0.34 for 16 requests.
+
+## What a file says
+
+| key | meaning |
+|---|---|
+| `title`, `kind`, `source`, `date`, `note` | what it is and where its figures are from |
+| `requests` | size of the sample |
+| `arrivals` | `law` (poisson, gamma, constant, offline, closed), `rate`, `cv`, `concurrency`, \
+`profile` with `step` (24 factors and `1 h` make a day) |
+| `classes` | kinds of sessions: `share`, `input`, `output`, and perhaps `turns`, `images` |
+| `turns` | `count`, `added` input per later turn, `output`, `pause` (s), `pause_from`, `kept` |
+| `images` | `count` per request and encoder `tokens` of one; they are part of the input |
+| `prompt`, `block_size` | tokens all inputs begin with; tokens per prefix block |
+| `context` | longest input and output together |
+
+Lengths: `{mean: 1000}`; `{law: uniform, most: 1000, ratio: 80 %}` (whole numbers from 800 to 1,000,
+InferenceX's random range); `{law: lognormal, mean: 1000, cv: 0.8, most: 4000}`;
+`{law: empirical, values: [...]}`, with `levels` or at even steps from the least to the most.
+"""
+OFFLINE = "-offline"
+POINTS = ("ks", "mean", "p50", "p90", "p99")
+
+
+def page() -> str:
+    """The whole page."""
+    known = [workload(name) for name in names()]
+    fitted = [each for each in known if each.fit and not each.name.endswith(OFFLINE)]
+    return HEAD + _list(known) + FIT + _table(fitted) + NOTES
+
+
+def _list(known: list[Workload]) -> str:
+    lines = ["| name | what | made of | source |", "|---|---|---|---|"]
+    for each in known:
+        source = f"{each.kind}: {each.source.partition(';')[0]}, {each.date}"
+        if not each.name.endswith(OFFLINE):
+            lines.append(f"| `{each.name}` | {each.title} | {each.note} | {source} |")
+    return "\n".join(lines) + "\n"
+
+
+def _table(known: list[Workload]) -> str:
+    lines = [
+        "| workload | requests | input KS, mean, p50, p90, p99 | output KS, mean, p50, p90, p99 "
+        "| gap CV | prefix hits |",
+        "|---|---|---|---|---|---|",
+    ]
+    for each in known:
+        fit = each.fit
+        cells = [f"{each.requests:,}", _errors(fit, "input"), _errors(fit, "output")]
+        cells += [_pair(fit, "gap_cv", ".2f"), _pair(fit, "prefix_hit", ".0%")]
+        lines.append(f"| `{each.name}` | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _errors(fit: dict[str, float], name: str) -> str:
+    told = []
+    for point in POINTS:
+        value = fit.get(f"{name}_{point}")
+        shown = "-" if value is None else f"{value:.3f}" if point == "ks" else f"{value:+.1%}"
+        told.append(shown)
+    return ", ".join(told) if any(each != "-" for each in told) else "-"
+
+
+def _pair(fit: dict[str, float], name: str, form: str) -> str:
+    if name not in fit:
+        return "-"
+    return f"{fit[name]:{form}} / {fit[f'{name}_sample']:{form}}"
