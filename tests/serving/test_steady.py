@@ -15,7 +15,7 @@ from racktwin import hardware
 from racktwin.engine.deployment import Deployment, Pool, Speculation
 from racktwin.engine.epochs import epoch
 from racktwin.models import Layout, model
-from racktwin.serving.steady import Served
+from racktwin.serving.steady import Served, rising
 from racktwin.serving.traffic import Traffic
 
 CHAT = Traffic(input=2048, output=512)
@@ -72,7 +72,7 @@ traffics = st.builds(
 @settings(max_examples=12)
 @given(traffic=traffics, share=st.floats(0.001, 1.2))
 def test_closed_and_open_loads_agree(kind: str, traffic: Traffic, share: float) -> None:
-    most = served(kind).curve(traffic).requests[-1]
+    most = served(kind).curve(traffic).requests.max()
     state = served(kind).open(traffic, share * most)
     if share > 1:
         assert state.ttft == math.inf
@@ -80,9 +80,9 @@ def test_closed_and_open_loads_agree(kind: str, traffic: Traffic, share: float) 
         return
     assert state.requests == pytest.approx(share * most)
     back = served(kind).closed(traffic, state.concurrency)
-    assert back.requests == pytest.approx(state.requests)
-    assert back.ttft == pytest.approx(state.ttft)
-    assert back.tpot == pytest.approx(state.tpot)
+    assert back.requests == pytest.approx(state.requests, rel=0.03)  # between points of a dip
+    assert back.ttft == pytest.approx(state.ttft, rel=0.03)
+    assert back.tpot == pytest.approx(state.tpot, rel=0.03)
 
 
 @KINDS
@@ -97,13 +97,27 @@ def test_littles_law_with_and_without_a_queue(kind: str, traffic: Traffic, load:
     assert (state.queued > 0) == (state.limit != "the load")
 
 
+def test_a_dip_does_not_end_the_load() -> None:
+    assert rising(np.array([0.0, 1.0, 0.9, 1.0, 2.0, 1.5])).tolist() == [0, 1, 4]
+    found = Served(deployment("dense"))
+    whole = found.curve(CHAT)
+    dip = len(whole.requests) // 2
+    requests = whole.requests.copy()
+    requests[dip] *= 0.9
+    found.curve = lambda traffic: msgspec.structs.replace(whole, requests=requests)  # type: ignore[method-assign]
+    assert found.open(CHAT, 1e9).requests == pytest.approx(whole.requests.max())
+    assert found.closed(CHAT, whole.concurrency[-1]).batch == pytest.approx(whole.batch[-1])
+
+
 @KINDS
 @settings(max_examples=12)
 @given(traffic=traffics)
 def test_load_only_raises_times_and_power(kind: str, traffic: Traffic) -> None:
     curve = served(kind).curve(traffic)
-    for column in (curve.batch, curve.concurrency, curve.requests):
-        assert np.all(np.diff(column) > 0)
+    assert np.all(np.diff(curve.batch) > 0)
+    assert np.all(np.diff(curve.concurrency) > 0)
+    # a kernel that takes a larger tile may cost a few percent of the throughput
+    assert np.all(np.diff(curve.requests) > -0.1 * curve.requests[1:])
     assert np.all(np.diff(curve.tpot) > -0.05 * curve.tpot[1:])
     chip = served(kind).deployment.cluster.chip
     assert np.all(curve.watts >= chip.idle_power * (1 - 1e-9))
@@ -123,7 +137,7 @@ def test_tokens_are_conserved(kind: str) -> None:
 @KINDS
 def test_saturation(kind: str) -> None:
     curve = served(kind).curve(CHAT)
-    most = curve.requests[-1]
+    most = curve.requests[-1]  # with the batch full
     full = served(kind).closed(CHAT, 4 * curve.concurrency[-1])
     assert full.requests == pytest.approx(most)
     assert full.queued == pytest.approx(3 * curve.concurrency[-1] / most)
@@ -160,7 +174,7 @@ def test_a_prefix_hit_lowers_the_first_token_and_never_the_throughput(kind: str)
     hits = (0.0, 0.3, 0.6, 0.9)
     found = [Traffic(input=8192, output=256, prefix_hit=hit) for hit in hits]
     ttft = [served(kind).closed(each, 2.0).ttft for each in found]
-    most = [served(kind).curve(each).requests[-1] for each in found]
+    most = [served(kind).curve(each).requests.max() for each in found]
     assert ttft == sorted(ttft, reverse=True)
     assert np.all(np.diff(most) >= -1e-9)
 

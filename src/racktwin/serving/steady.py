@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from racktwin.engine.cost import Array
 from racktwin.engine.deployment import Deployment, Pool
@@ -60,7 +59,10 @@ class SteadyState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Curve(msgspec.Struct, frozen=True):
-    """A deployment over growing load: columns that rise together, up to what it can hold."""
+    """A deployment over growing load, from none to the most it can hold.
+
+    `concurrency` rises strictly; `requests` may dip where a kernel takes a larger tile.
+    """
 
     batch: Array
     concurrency: Array
@@ -70,6 +72,19 @@ class Curve(msgspec.Struct, frozen=True):
     busy: Array
     watts: Array
     limit: str
+
+    def take(self, index: NDArray[np.int64]) -> Curve:
+        """The points at `index`."""
+        columns = (name for name in self.__struct_fields__ if name != "limit")
+        return msgspec.structs.replace(
+            self, **{name: getattr(self, name)[index] for name in columns}
+        )
+
+
+def rising(values: Array) -> NDArray[np.int64]:
+    """Indices of the values (any unit) that are larger than all before them."""
+    most = np.maximum.accumulate(values)
+    return np.flatnonzero(np.concatenate([[True], values[1:] > most[:-1]]))
 
 
 class Served:
@@ -106,41 +121,51 @@ class Served:
 
     def closed(self, traffic: Traffic, concurrency: float) -> SteadyState:
         """`concurrency` requests in flight over one copy, each followed by the next at once."""
-        return self._at(traffic, lambda curve: curve.concurrency, concurrency)
+        curve = self.curve(traffic)
+        held = min(concurrency, float(curve.concurrency[-1]))
+        state = self._read(curve, traffic, held, curve.concurrency)
+        if concurrency <= held * (1 + 1e-9):
+            return state
+        queued = (concurrency - state.concurrency) / state.requests
+        return msgspec.structs.replace(
+            state,
+            ttft=state.ttft + queued,
+            concurrency=concurrency,
+            queued=queued,
+            limit=curve.limit,
+        )
 
     def open(self, traffic: Traffic, rate: float) -> SteadyState:
         """Poisson arrivals at `rate` requests/s over one copy; `queued` is inf beyond capacity."""
-        return self._at(traffic, lambda curve: curve.requests, rate)
-
-    def _at(self, traffic: Traffic, load: Callable[[Curve], Array], wanted: float) -> SteadyState:
         curve = self.curve(traffic)
-        axis = load(curve)
-        held = min(wanted, float(axis[-1]))
+        curve = curve.take(rising(curve.requests))
+        held = min(rate, float(curve.requests[-1]))
+        state = self._read(curve, traffic, held, curve.requests)
+        if rate <= held * (1 + 1e-9):
+            return state
+        return msgspec.structs.replace(state, ttft=np.inf, queued=np.inf, limit=curve.limit)
+
+    def _read(self, curve: Curve, traffic: Traffic, load: float, axis: Array) -> SteadyState:
+        """The state where `axis` of the curve is at `load`, both in the same unit."""
 
         def read(column: Array) -> float:
-            return float(np.interp(held, axis, column))
+            return float(np.interp(load, axis, column))
 
-        requests, concurrency = read(curve.requests), read(curve.concurrency)
-        beyond = wanted > axis[-1] * (1 + 1e-9)
-        queued = 0.0
-        if beyond:
-            closed = axis is curve.concurrency
-            queued = (wanted - concurrency) / requests if closed else float("inf")
         role = "serve" if self.deployment.serve else "decode"
         table, batch = self.tables[role], read(curve.batch)
         at = (batch / table.pipeline, traffic.decode_context)
         return SteadyState(
-            ttft=read(curve.ttft) + queued,
+            ttft=read(curve.ttft),
             tpot=read(curve.tpot),
-            requests=requests,
-            concurrency=wanted if beyond and np.isfinite(queued) else concurrency,
+            requests=read(curve.requests),
+            concurrency=read(curve.concurrency),
             batch=batch,
-            queued=queued,
+            queued=0.0,
             prefill_busy=read(curve.busy),
             watts=read(curve.watts),
             gpus=self.deployment.gpus,
             traffic=traffic,
-            limit=curve.limit if beyond else "the load",
+            limit="the load",
             parts=table.breakdown(*at),
             evidence={part: tuple(sorted(known)) for part, known in table.evidence(*at).items()},
             memory=self.memory,
@@ -182,7 +207,7 @@ class Served:
             at.stalls,
             at.watts,
         )
-        return _rising(tuple(column[keep] for column in columns), limit)
+        return _curve(tuple(column[keep] for column in columns), limit)
 
     def _disaggregated(self, prefill: Pool, decode: Pool, traffic: Traffic) -> Curve:
         epoch = self.deployment.engine
@@ -202,18 +227,15 @@ class Served:
         idle, share = self.deployment.cluster.chip.idle_power, prefill.gpus / self.deployment.gpus
         watts = disaggregated.watts(pool.watts, at.watts, busy, share, idle)
         columns = (batch, concurrency, requests, ttft, at.tpot, busy, watts)
-        return _rising(tuple(column[keep] for column in columns), limit)
+        return _curve(tuple(column[keep] for column in columns), limit)
 
 
-def _rising(columns: tuple[Array, ...], limit: str) -> Curve:
-    """Columns from no load to where load stops rising (beyond it more batch brings nothing)."""
-    requests = columns[2]
-    falling = np.flatnonzero(np.diff(requests) <= 0)
-    end = int(falling[0]) + 1 if len(falling) else len(requests)
-    batch, concurrency, rate, ttft, tpot, busy, watts = (column[:end] for column in columns)
+def _curve(columns: tuple[Array, ...], limit: str) -> Curve:
+    """The points where the load rises, behind one without any."""
+    batch, concurrency, rate, ttft, tpot, busy, watts = columns
     none = np.zeros(1)
     batch, concurrency, rate, busy = (
         np.concatenate([none, column]) for column in (batch, concurrency, rate, busy)
     )
     ttft, tpot, watts = (np.concatenate([column[:1], column]) for column in (ttft, tpot, watts))
-    return Curve(batch, concurrency, rate, ttft, tpot, busy, watts, limit)
+    return Curve(batch, concurrency, rate, ttft, tpot, busy, watts, limit).take(rising(concurrency))
