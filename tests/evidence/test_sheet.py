@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,26 +15,13 @@ from racktwin.evidence.sheet import Sheet
 from racktwin.finding import BadInput
 from racktwin.models.layout import Layout
 
-ROW = {
-    **dict.fromkeys(cells.COLUMNS, ""),
-    "id": "dsr1_b200_trtllm_fp4_agg_1024x1024_c64_cfg91",
-    "gpu_system": "b200_sxm",
-    "framework": "trtllm",
-    "framework_version": "1.2.0rc6.post2",
-    "model": "deepseek-ai/DeepSeek-R1",
-    "precision": "fp4",
-    "mode": "agg",
-    "isl": "1024",
-    "osl": "1024",
-    "concurrency": "64",
-    "tp_size": "4",
-    "moe_tp_size": "4",
-    "tpot_mean_ms": "16.5",
-}
+Reader = Callable[..., Measurement]
 
 
-def one(**changes: str) -> Measurement:
-    return sheet.measurement({**ROW, **changes})
+@pytest.fixture
+def one(published_row: dict[str, str]) -> Reader:
+    """Reads the published row with some cells changed."""
+    return lambda **changes: sheet.measurement({**published_row, **changes})
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +48,7 @@ def test_gb300_rows_by_gpus(published: Sheet) -> None:
     assert Counter(each.gpus for each in rows) == sizes
 
 
-def test_precision_follows_the_checkpoint() -> None:
+def test_precision_follows_the_checkpoint(one: Reader) -> None:
     assert one().precision == "nvfp4"
     assert one(precision="fp8", gemm_quant_mode="fp8").precision == "fp8_block"
     assert one(model="openai/gpt-oss-120b", gemm_quant_mode="nvfp4").precision == "mxfp4"
@@ -70,7 +58,7 @@ def test_precision_follows_the_checkpoint() -> None:
     assert "precision empty: bf16" in blank.inferred
 
 
-def test_lengths_and_cache_come_from_the_launch_scripts() -> None:
+def test_lengths_and_cache_come_from_the_launch_scripts(one: Reader) -> None:
     drawn = one()
     assert drawn.traffic.input == pytest.approx(0.9 * 1024)
     assert drawn.kv == "fp8"
@@ -79,7 +67,7 @@ def test_lengths_and_cache_come_from_the_launch_scripts() -> None:
     assert any("range ratio" in note for note in drawn.inferred)
 
 
-def test_replicas_are_concurrency_over_batch_size_without_attention_dp() -> None:
+def test_replicas_are_concurrency_over_batch_size_without_attention_dp(one: Reader) -> None:
     many = one(
         id="x_c448_tp8_epnone_1",
         tp_size="8",
@@ -102,7 +90,7 @@ def test_replicas_are_concurrency_over_batch_size_without_attention_dp() -> None
     assert ranks.gpus == 4
 
 
-def test_multi_token_prediction_is_inferred_and_doubted() -> None:
+def test_multi_token_prediction_is_inferred_and_doubted(one: Reader) -> None:
     fast = one(framework_version="1.2.0rc6.post3")
     assert fast.serve is not None
     assert fast.serve.speculation.tokens == 3
@@ -110,7 +98,7 @@ def test_multi_token_prediction_is_inferred_and_doubted() -> None:
     assert one().trusted("tpot")
 
 
-def test_a_sum_over_the_rack_is_split_and_doubted() -> None:
+def test_a_sum_over_the_rack_is_split_and_doubted(one: Reader) -> None:
     rack = one(
         gpu_system="gb200", tp_size="36", attention_dp_size="1", moe_tp_size="36", moe_ep_size="1"
     )
@@ -120,7 +108,7 @@ def test_a_sum_over_the_rack_is_split_and_doubted() -> None:
     assert not rack.trusted("tpot")
 
 
-def test_disaggregated_rows_need_their_replicas() -> None:
+def test_disaggregated_rows_need_their_replicas(one: Reader) -> None:
     columns = {"tp_size": "1", "attention_dp_size": "4", "moe_tp_size": "1", "moe_ep_size": "4"}
     pools = {f"{role}_{name}": text for role in cells.ROLES for name, text in columns.items()}
     with pytest.raises(BadInput, match="decode_num_workers"):
@@ -129,7 +117,7 @@ def test_disaggregated_rows_need_their_replicas() -> None:
     assert one(mode="disagg", **pools, **both).gpus == 28
 
 
-def test_every_fault_of_a_row_is_found_at_once() -> None:
+def test_every_fault_of_a_row_is_found_at_once(one: Reader) -> None:
     with pytest.raises(BadInput) as error:
         one(
             concurrency="nan",
@@ -173,19 +161,27 @@ def test_other_bytes_and_missing_files_are_refused(tmp_path: Path) -> None:
         sheet.read(tmp_path / "none.csv")
 
 
-def test_a_truncated_row_is_refused_and_the_rest_is_read(tmp_path: Path) -> None:
+def test_a_truncated_row_is_refused_and_the_rest_is_read(
+    tmp_path: Path, published_row: dict[str, str]
+) -> None:
     path = tmp_path / "rows.csv"
-    lines = [",".join(ROW), ",".join(ROW.values()), ",".join(ROW.values())[:60]]
+    lines = [
+        ",".join(published_row),
+        ",".join(published_row.values()),
+        ",".join(published_row.values())[:60],
+    ]
     path.write_text("\n".join(lines))
     found = sheet.read(path)
     assert [each.line for each in found.measurements] == [2]
     assert [each.line for each in found.refused] == [3]
 
 
-def test_names_of_columns_do_not_depend_on_their_order(tmp_path: Path) -> None:
+def test_names_of_columns_do_not_depend_on_their_order(
+    tmp_path: Path, published_row: dict[str, str]
+) -> None:
     path = tmp_path / "rows.csv"
     with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, sorted(ROW, reverse=True))
+        writer = csv.DictWriter(file, sorted(published_row, reverse=True))
         writer.writeheader()
-        writer.writerow(ROW)
+        writer.writerow(published_row)
     assert sheet.read(path).measurements[0].gpus == 4

@@ -53,7 +53,9 @@ def _table(table: StepTable, epoch: Epoch) -> StepTable:
 
 def _part(part: Part, epoch: Epoch) -> Part:
     axes = part.seconds.axes
-    lines = {name: Grid(axes, grid.values * factor(name, epoch)) for name, grid in part.parts.items()}
+    lines = {
+        name: Grid(axes, grid.values * factor(name, epoch)) for name, grid in part.parts.items()
+    }
     total = sum((grid.values for grid in lines.values()), start=0.0 * part.seconds.values)
     return msgspec.structs.replace(part, seconds=Grid(axes, total), parts=lines)
 

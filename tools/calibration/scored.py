@@ -54,7 +54,7 @@ class Scored:
     def predict(
         self, epochs: Mapping[str, Epoch], rows: list[Measurement] | None = None
     ) -> list[Prediction]:
-        """Predictions of `rows` (all) under `epochs` by name, the catalog's where one is missing."""
+        """Predictions of `rows` (all) under `epochs` by name, else the catalog's."""
         ready: dict[Key, Served] = {}
         found = []
         for row in self.rows if rows is None else rows:

@@ -37,9 +37,7 @@ class Study:
             best = applied(best, TPOT, found)
         first = self._linear(best, TTFT, "ttft")
         queued = np.array([each.limit != FREE for each in self.scored.predict(best)])
-        best = applied(
-            best, TTFT, fit(TTFT, first, self.measured["ttft"], self.epochs, ~queued)
-        )
+        best = applied(best, TTFT, fit(TTFT, first, self.measured["ttft"], self.epochs, ~queued))
         return linear, first, queued, best
 
     def _linear(self, at: Constants, constants: tuple[Constant, ...], figure: str) -> Linear:

@@ -23,7 +23,7 @@ class Epoch(msgspec.Struct, frozen=True, kw_only=True):
     first_token: time from the finished prefill to the first token at the client, s.
     balanced: True when attention-data ranks prefill in the same steps, False when each on its own.
     mixed: True when prefill chunks ride in decode steps, False when they stall them.
-    memory_fraction: the engine's memory flag as launch scripts set it; its basis is the engine's.
+    memory_fraction: the engine's memory flag as launch scripts set it, 0..1 of its own basis.
     max_batch_tokens: default token budget of one step.
     """
 

@@ -56,7 +56,7 @@ def _releases() -> tuple[_Release, ...]:
 
 
 def match(engine: str, version: str = "", date: str = "") -> Match:
-    """The epoch of an engine at a reported version, else at a date (YYYY-MM-DD), else the newest.
+    """The epoch of an engine at a reported version, else at a date ('2026-03-25'), else the newest.
 
     A version nobody calibrated takes the nearest one that is known.
     """

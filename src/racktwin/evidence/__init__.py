@@ -1,1 +1,7 @@
-"""Published measurements, the errors against them, and prediction intervals."""
+"""Published measurements, how far predictions lie from them, and what interval follows."""
+
+from racktwin.evidence.confidence import Interval, interval
+from racktwin.evidence.measurement import Measurement, deployment
+from racktwin.evidence.prediction import Prediction, predict
+
+__all__ = ["Interval", "Measurement", "Prediction", "deployment", "interval", "predict"]

@@ -25,7 +25,7 @@ LONGEST = 400  # characters of a cell
 
 
 class Cells(msgspec.Struct, frozen=True):
-    """Texts and numbers by column; an empty cell is '' and None."""
+    """Texts, and numbers (any unit), by column; an empty cell is '' and None."""
 
     text: Mapping[str, str]
     numbers: Mapping[str, float | None]

@@ -41,7 +41,10 @@ def errors(predicted: ArrayLike, measured: ArrayLike) -> Errors:
 def relative(
     predicted: ArrayLike, measured: ArrayLike
 ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Signed relative errors, 1; NaN where a value is missing or not positive."""
+    """Signed relative errors, 1; NaN where a value is missing or not positive.
+
+    predicted, measured: values in any unit.
+    """
     one = np.atleast_1d(np.asarray(predicted, dtype=float))
     other = np.atleast_1d(np.asarray(measured, dtype=float))
     with np.errstate(divide="ignore", invalid="ignore"):

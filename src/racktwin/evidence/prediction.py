@@ -55,9 +55,7 @@ def _steps_waited(measurement: Measurement) -> float:
     return client.polled / 2 + client.held * (1 + joining / 2) / (1 + joining)
 
 
-def _settled(
-    served: Served, measurement: Measurement, waited: float
-) -> tuple[SteadyState, float]:
+def _settled(served: Served, measurement: Measurement, waited: float) -> tuple[SteadyState, float]:
     """The steady state, and the seconds `waited` steps take; who waits is not in the engine."""
     traffic, load = measurement.traffic, measurement.concurrency
     state = served.closed(traffic, load)

@@ -37,7 +37,10 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Interval(msgspec.Struct, frozen=True):
-    """An 80 % interval as factors on a predicted value, 1, and what it rests on."""
+    """An 80 % interval as factors on a predicted value, 1, and what it rests on.
+
+    It holds the predicted value even where nearly all measured ones lie on one side of it.
+    """
 
     low: float
     high: float
@@ -108,4 +111,5 @@ def _worded(kind: Kind, chip: str) -> Interval:
     else:
         names = [each for each in (kind.chip, kind.engine, kind.role) if each]
         start = f"{kind.rows} measured {' '.join(names)} points"
-    return Interval(kind.low, kind.high, f"{start} (80 % of errors within {100 * within:.0f} %)")
+    said = f"{start} (80 % of errors within {100 * within:.0f} %)"
+    return Interval(min(kind.low, 1.0), max(kind.high, 1.0), said)

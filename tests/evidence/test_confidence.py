@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from racktwin.evidence import confidence as intervals
 from racktwin.evidence import data
-from racktwin.evidence import interval as intervals
 
 KINDS = {
     "models": ["deepseek-r1"],

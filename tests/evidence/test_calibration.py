@@ -1,0 +1,124 @@
+"""The fit of epoch constants: it finds what made the data, and does not follow few or odd rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from calibration import write as writing
+from calibration.fit import TPOT, TTFT, Linear, applied, fit, started
+from calibration.rescale import Rescaled, neutral
+from racktwin.engine.deployment import Deployment, Pool
+from racktwin.engine.epochs import epoch, names
+from racktwin.evidence import data, interval
+from racktwin.hardware import cluster
+from racktwin.models import Layout, model
+from racktwin.serving.steady import Served
+from racktwin.serving.traffic import Traffic
+
+START = np.array([constant.start for constant in TPOT])
+
+
+def rows(count: int, seed: int) -> Linear:
+    """Steps of 5 to 30 ms of which gaps and collectives take known parts."""
+    drawn = np.random.default_rng(seed)
+    base = drawn.uniform(5e-3, 30e-3, count)
+    slope = np.stack([drawn.uniform(30, 94, count), drawn.uniform(0.05, 0.3, count) * base], axis=1)
+    return Linear(base, slope, np.broadcast_to(START, slope.shape).copy())
+
+
+def truth(linear: Linear, gap: float, communication: float) -> np.ndarray:
+    return linear(np.broadcast_to([gap, communication], linear.slope.shape))
+
+
+def test_the_constants_behind_many_rows_are_found() -> None:
+    linear = rows(400, 1)
+    measured = truth(linear, 45e-6, 1.6)
+    found = fit(TPOT, linear, measured, ["vllm-0.11"] * 400, np.ones(400, dtype=bool))
+    assert found["vllm-0.11"] == pytest.approx([45e-6, 1.6], rel=0.02)
+
+
+def test_epochs_without_rows_take_their_engines_value_and_others_stay() -> None:
+    linear = rows(300, 2)
+    measured = truth(linear, 45e-6, 1.6)
+    found = fit(TPOT, linear, measured, ["vllm-0.11"] * 300, np.ones(300, dtype=bool))
+    assert found["vllm-0.19"] == pytest.approx(found["vllm-0.11"], rel=0.1)
+    assert found["sglang-0.5.9"] == pytest.approx(START)
+
+
+def test_a_few_rows_move_an_epoch_less_than_many() -> None:
+    linear = rows(303, 3)
+    epochs = ["vllm-0.11"] * 300 + ["vllm-0.19"] * 3
+    measured = truth(linear, 20e-6, 1.2)
+    measured[300:] = truth(linear, 90e-6, 1.2)[300:]
+    everything = np.ones(303, dtype=bool)
+    few = fit(TPOT, linear, measured, epochs, everything)["vllm-0.19"][0]
+    assert 20e-6 < few < 90e-6
+
+
+def test_one_row_that_is_ten_times_off_hardly_matters() -> None:
+    linear = rows(200, 4)
+    measured = truth(linear, 30e-6, 1.3)
+    measured[7] *= 10
+    found = fit(TPOT, linear, measured, ["trtllm-1.2"] * 200, np.ones(200, dtype=bool))
+    assert found["trtllm-1.2"] == pytest.approx([30e-6, 1.3], rel=0.03)
+
+
+def test_rows_left_out_or_doubted_are_not_used() -> None:
+    linear = rows(200, 5)
+    measured = truth(linear, 30e-6, 1.3)
+    measured[:60] *= 3
+    measured[60:90] = np.nan
+    found = fit(TPOT, linear, measured, ["trtllm-1.2"] * 200, np.arange(200) >= 60)
+    assert found["trtllm-1.2"] == pytest.approx([30e-6, 1.3], rel=0.02)
+
+
+def test_rescaled_tables_equal_tables_priced_under_the_epoch() -> None:
+    asked = Deployment(
+        model=model("gpt-oss-120b"),
+        cluster=cluster("hgx-b200"),
+        engine=epoch("trtllm-1.1"),
+        precision=model("gpt-oss-120b").precision,
+        serve=Pool(layout=Layout(attention_data=4, expert=4)),
+    )
+    bare = Deployment(
+        **{name: getattr(asked, name) for name in asked.__struct_fields__}
+        | {"engine": neutral(asked.engine)}
+    )
+    traffic = Traffic(input=1000, output=500)
+    direct = Served(asked).closed(traffic, 64)
+    again = Rescaled(Served(bare), asked.engine).closed(traffic, 64)
+    assert again.tpot == pytest.approx(direct.tpot, rel=1e-9)
+    assert again.ttft == pytest.approx(direct.ttft, rel=1e-9)
+
+
+def test_fitted_lines_are_rewritten_and_the_rest_stays(tmp_path: Path) -> None:
+    name = "vllm-0.18"
+    path = tmp_path / f"{name}.yaml"
+    path.write_text((writing.EPOCHS / path.name).read_text())
+    before = path.read_text().splitlines()
+    values = {name: np.array([12.5e-6, 1.25])}
+    found = applied(started(TPOT + TTFT), TPOT, values)
+    writing.write(found, Counter({name: 7}), "2026-12-01", tmp_path)
+    after = path.read_text().splitlines()
+    assert "gap: {value: 1.25e-05, kind: measured" in path.read_text()
+    changed = {line.split(":")[0] for old, line in zip(before, after, strict=True) if old != line}
+    assert changed <= {constant.name for constant in TPOT + TTFT}
+
+
+@pytest.mark.parametrize("engine", ["trtllm", "sglang", "vllm"])
+def test_shipped_constants_lie_within_the_bounds_of_the_fit(engine: str) -> None:
+    for name in names(engine):
+        for constant in TPOT + TTFT:
+            assert constant.low <= getattr(epoch(name), constant.name) <= constant.high
+
+
+def test_shipped_intervals_hold_the_prediction_and_widen_for_the_unseen() -> None:
+    known = interval("tpot", chip="gb300", engine="trtllm", role="disaggregated")
+    unseen = interval("tpot", chip="vr200", engine="trtllm", role="disaggregated")
+    assert known.low <= 1 <= known.high
+    assert unseen.high - unseen.low > known.high - known.low
+    assert {"deepseek-r1", "gpt-oss-120b"} <= set(data.load("intervals")["models"])
