@@ -33,7 +33,7 @@ def shared() -> Path:
 @pytest.fixture
 def fixed_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
     """Intervals of 10 % (rates), 8 % (TPOT) and 20 % (TTFT), whatever the last fit left."""
-    from racktwin.evidence.interval import Interval
+    from racktwin.evidence.confidence import Interval
     from racktwin.planning import choice
 
     widths = {"ttft": 0.2, "tpot": 0.08, "output_rate": 0.1}

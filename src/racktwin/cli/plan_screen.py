@@ -17,7 +17,7 @@ from racktwin.planning.ask import Ask
 from racktwin.planning.choice import Choice
 from racktwin.planning.objective import OBJECTIVES
 from racktwin.planning.plan import Plan
-from racktwin.units import Seconds
+from racktwin.units import Seconds, Watts
 
 LEFT = 51  # columns of the plot beside the reasons
 COLUMNS = ("GPUs", "out tok/s/GPU", "(total)", "TPOT ms", "TTFT s", "rack kW", "$/Mtok out")
@@ -115,8 +115,10 @@ def _why(plan: Plan) -> list[str]:
     copies = f"{best.deployment.copies:,} copies"
     if best.busy_copies < best.deployment.copies:
         copies += f" ({best.busy_copies:,} busy)"
-    rate = f"{best.cluster_rate / 1e6:,.2f} M out tok/s, {watts / 1e6:.2f} MW"
-    return [*lines, f"all {plan.ask.gpus:,} GPUs: {copies},", f"  {rate}"]
+    rate = best.cluster_rate
+    shown = f"{rate / 1e6:,.2f} M" if rate >= 1e6 else f"{rate:,.0f}"
+    all_of_it = f"{shown} out tok/s, {Watts(watts).text(3)}"
+    return [*lines, f"all {plan.ask.gpus:,} GPUs: {copies},", f"  {all_of_it}"]
 
 
 def _batch(choice: Choice) -> int:

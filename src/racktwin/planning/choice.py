@@ -9,7 +9,7 @@ from racktwin.engine.deployment import Deployment, Pool
 from racktwin.engine.memory import MemoryFit
 from racktwin.engine.table import StepTable
 from racktwin.estimate import Estimate, Evidence
-from racktwin.evidence.interval import Interval, Role, interval
+from racktwin.evidence.confidence import Interval, Role, interval
 from racktwin.models.layout import Layout
 from racktwin.planning.ask import Ask
 from racktwin.planning.limit import limit

@@ -52,6 +52,7 @@ def question(ask: Ask) -> dict[str, Any]:
         "mode": ask.mode,
         "mtp_tokens": ask.speculation.tokens,
         "mtp_acceptance": ask.speculation.acceptance,
+        "memory_fraction": ask.fraction,
         "spare_copies": ask.spare,
         "price_per_gpu_hour": ask.price,
         "price_note": ask.price_note,
