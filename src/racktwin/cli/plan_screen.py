@@ -92,7 +92,10 @@ def _ranking(choices: Sequence[Choice]) -> Table:
 
 
 def _sure(estimate: Estimate, form: str, scale: float = 1.0) -> str:
-    return f"{estimate.value * scale:{form}} ±{estimate.relative:.0%}"
+    """The value with its interval; where that is wider than the value, its two ends."""
+    if estimate.relative <= 1:
+        return f"{estimate.value * scale:{form}} ±{estimate.relative:.0%}"
+    return f"{estimate.low * scale:{form}} to {estimate.high * scale:{form}}"
 
 
 def _front(plan: Plan) -> list[str]:

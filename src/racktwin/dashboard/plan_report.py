@@ -58,7 +58,9 @@ def _question(plan: Plan) -> str:
 
 
 def _sure(estimate: Estimate) -> str:
-    return f"±{estimate.relative:.0%}"
+    if estimate.relative <= 1:
+        return f"±{estimate.relative:.0%}"
+    return f"{estimate.low:.2g} to {estimate.high:.2g}"
 
 
 def _headline(best: Choice) -> Iterator[tuple[str, str, str]]:

@@ -1,0 +1,210 @@
+"""What goes into a step: which prompts join, which sequences must give way.
+
+One rank at a time, in the engine's order: decoding sequences, then the prompt that is part
+computed, then the queue. At most one prompt per rank is part computed, and it is the newest.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from racktwin.serving.blocks import (
+    begin_growth,
+    blocks_of,
+    end_growth,
+    needed,
+    safe_steps,
+    settle,
+)
+from racktwin.serving.chain import drop_end, next_waiting, note_end, run, stop, wait_first
+from racktwin.serving.compiled import compiled
+from racktwin.serving.fleet import LOSSES, Rules, State
+
+
+class Draft(NamedTuple):
+    """The prefill work of a coming step per rank: prompts, new tokens, cached ones behind."""
+
+    prompts: NDArray[np.float64]
+    new: NDArray[np.float64]
+    behind: NDArray[np.float64]
+
+
+@compiled
+def preempt(state: State, rules: Rules, replica: int, rank: int) -> None:
+    """Throw out the newest request of a rank; it is computed again from its first token."""
+    slot = state.ranks[replica, rank].newest
+    if state.slots[slot].begun >= 0:
+        steps = state.replicas[replica].step - state.slots[slot].begun
+        state.ranks[replica, rank].used -= end_growth(state, rules, replica, slot)
+        drop_end(state, rules, replica, slot)
+        won = min(int(steps * rules.gain), state.slots[slot].left - 1)
+        state.slots[slot].prompt += won
+        state.slots[slot].left -= won
+        state.slots[slot].begun = -1
+    else:
+        state.ranks[replica, rank].used -= blocks_of(state.slots[slot].computed, rules)
+        state.ranks[replica, rank].partial = -1
+        state.replicas[replica].prefilling -= 1
+    state.slots[slot].computed = 0
+    state.slots[slot].cached = 0
+    state.slots[slot].losses += 1
+    state.sums[LOSSES] += 1
+    stop(state, replica, rank, slot)
+    wait_first(state, replica, rank, slot)
+
+
+@compiled
+def room_to_admit(
+    state: State, rules: Rules, replica: int, rank: int, slot: int, tokens: int
+) -> float:
+    """Blocks the head of a queue takes when its first `tokens` are scheduled; inf: it must wait."""
+    free = rules.blocks - state.ranks[replica, rank].used - needed(state, rules, replica, rank)
+    if rules.reserve == 1:
+        grow = blocks_of(state.slots[slot].prompt + state.slots[slot].left, rules)
+        return grow if grow <= free else np.inf
+    grow = blocks_of(state.slots[slot].cached + tokens, rules)
+    wanted = float(grow)
+    if rules.reserve == 2 and state.ranks[replica, rank].running:
+        share = state.replicas[replica].share
+        batch = state.ranks[replica, rank].batch
+        coming = state.ranks[replica, rank].promised - batch * state.replicas[replica].step
+        later = share * (coming * rules.gain + state.slots[slot].left)
+        wanted = blocks_of(state.slots[slot].prompt + later, rules)
+    return grow if wanted <= free else np.inf
+
+
+@compiled
+def prefill(state: State, rules: Rules, draft: Draft, replica: int, slot: int, tokens: int) -> bool:
+    """Schedule `tokens` tokens of a running prompt; whether that completes it."""
+    rank = state.slots[slot].rank
+    draft.prompts[rank] += 1
+    draft.new[rank] += tokens
+    draft.behind[rank] += state.slots[slot].computed
+    state.slots[slot].computed += tokens
+    return state.slots[slot].computed == state.slots[slot].prompt
+
+
+@compiled
+def go_on(
+    state: State,
+    rules: Rules,
+    draft: Draft,
+    replica: int,
+    rank: int,
+    budget: int,
+    done: int,
+) -> tuple[int, int]:
+    """The prompt that is part computed; returns the budget left and the chain of completed ones."""
+    slot = state.ranks[replica, rank].partial
+    if slot < 0 or budget <= 0:
+        return budget, done
+    tokens = min(state.slots[slot].prompt - state.slots[slot].computed, budget)
+    if rules.reserve != 1:
+        end = state.slots[slot].computed + tokens
+        grow = blocks_of(end, rules) - blocks_of(state.slots[slot].computed, rules)
+        used = state.ranks[replica, rank].used + needed(state, rules, replica, rank)
+        if used + grow > rules.blocks:
+            preempt(state, rules, replica, rank)
+            return -1, done
+        state.ranks[replica, rank].used += grow
+    if prefill(state, rules, draft, replica, slot, tokens):
+        state.ranks[replica, rank].partial = -1
+        state.replicas[replica].prefilling -= 1
+        state.slots[slot].after_in_step = done
+        done = slot
+    return budget - tokens, done
+
+
+@compiled
+def admit(
+    state: State,
+    rules: Rules,
+    draft: Draft,
+    replica: int,
+    rank: int,
+    time: float,
+    budget: int,
+    done: int,
+) -> int:
+    """Let the queue in, first come first served; returns the chain of completed prompts."""
+    while (
+        state.ranks[replica, rank].queued
+        and budget > 0
+        and state.ranks[replica, rank].running < rules.max_batch
+        and state.ranks[replica, rank].partial < 0
+    ):
+        slot = state.ranks[replica, rank].queue_head
+        tokens = min(state.slots[slot].prompt - state.slots[slot].cached, budget)
+        grow = room_to_admit(state, rules, replica, rank, slot, tokens)
+        if grow == np.inf:
+            return done
+        next_waiting(state, replica, rank)
+        run(state, replica, rank, slot)
+        state.ranks[replica, rank].used += grow
+        state.slots[slot].held = int(grow)
+        state.slots[slot].computed = state.slots[slot].cached
+        if state.slots[slot].admitted < 0:
+            state.slots[slot].admitted = time
+        if prefill(state, rules, draft, replica, slot, tokens):
+            state.slots[slot].after_in_step = done
+            done = slot
+        else:
+            state.ranks[replica, rank].partial = slot
+            state.replicas[replica].prefilling += 1
+        budget -= tokens
+    return done
+
+
+@compiled
+def make_room(state: State, rules: Rules, replica: int, rank: int) -> bool:
+    """Preempt newest requests until the decoding ones have blocks; whether any had to go."""
+    lost = False
+    while (
+        state.ranks[replica, rank].used + needed(state, rules, replica, rank) > rules.blocks
+        and state.ranks[replica, rank].running > 1
+    ):
+        preempt(state, rules, replica, rank)
+        lost = True
+    return lost
+
+
+@compiled
+def compose(
+    state: State,
+    rules: Rules,
+    draft: Draft,
+    replica: int,
+    time: float,
+    admitting: bool,
+) -> int:
+    """Put the prefill work of the coming step into `draft`; returns the prompts it completes."""
+    done, safe = -1, safe_steps(state, rules, replica) > 0
+    for rank in range(rules.ranks):
+        draft.prompts[rank] = draft.new[rank] = draft.behind[rank] = 0.0
+        idle = state.ranks[replica, rank].partial < 0 and (
+            not admitting or state.ranks[replica, rank].queued == 0
+        )
+        if idle and safe:
+            continue
+        settle(state, rules, replica, rank)
+        lost = make_room(state, rules, replica, rank)
+        budget = rules.budget
+        if rules.mixed:
+            budget -= state.ranks[replica, rank].batch * rules.queries
+        budget, done = go_on(state, rules, draft, replica, rank, budget, done)
+        if admitting and not lost and budget > 0:
+            done = admit(state, rules, draft, replica, rank, time, budget, done)
+    return done
+
+
+@compiled
+def start_decoding(state: State, rules: Rules, replica: int, slot: int) -> None:
+    """A prompt is complete: its sequence decodes from the replica's coming step on."""
+    settle(state, rules, replica, state.slots[slot].rank)
+    steps = int(np.ceil(state.slots[slot].left / rules.gain))
+    state.slots[slot].begun = state.replicas[replica].step
+    note_end(state, rules, replica, slot, state.replicas[replica].step + steps)
+    begin_growth(state, rules, replica, slot)

@@ -1,0 +1,130 @@
+"""Chains of requests: the waiting queue, the running list, the ring of ends; and free slots."""
+
+from __future__ import annotations
+
+from racktwin.serving.compiled import compiled
+from racktwin.serving.fleet import Rules, State
+
+
+@compiled
+def take_slot(state: State) -> int:
+    """A free slot; the caller has made sure there is one."""
+    state.counts[0] -= 1
+    return state.free[state.counts[0]]
+
+
+@compiled
+def free_slot(state: State, slot: int) -> None:
+    """Give a slot back."""
+    state.free[state.counts[0]] = slot
+    state.counts[0] += 1
+
+
+@compiled
+def wait_behind(state: State, replica: int, rank: int, slot: int) -> None:
+    """Append to a rank's queue, behind everyone of the same or a more urgent priority."""
+    head = state.ranks[replica, rank].queue_head
+    tail = state.ranks[replica, rank].queue_tail
+    state.slots[slot].following = -1
+    if tail < 0:
+        state.ranks[replica, rank].queue_head = slot
+        state.ranks[replica, rank].queue_tail = slot
+    elif state.slots[tail].priority <= state.slots[slot].priority:
+        state.slots[tail].following = slot
+        state.ranks[replica, rank].queue_tail = slot
+    elif state.slots[head].priority > state.slots[slot].priority:
+        state.slots[slot].following = head
+        state.ranks[replica, rank].queue_head = slot
+    else:
+        ahead = head
+        while state.slots[state.slots[ahead].following].priority <= state.slots[slot].priority:
+            ahead = state.slots[ahead].following
+        state.slots[slot].following = state.slots[ahead].following
+        state.slots[ahead].following = slot
+    state.replicas[replica].waiting += 1
+    state.ranks[replica, rank].queued += 1
+
+
+@compiled
+def wait_first(state: State, replica: int, rank: int, slot: int) -> None:
+    """Put a preempted request at the head of its rank's queue."""
+    state.slots[slot].following = state.ranks[replica, rank].queue_head
+    if state.ranks[replica, rank].queue_tail < 0:
+        state.ranks[replica, rank].queue_tail = slot
+    state.ranks[replica, rank].queue_head = slot
+    state.replicas[replica].waiting += 1
+    state.ranks[replica, rank].queued += 1
+
+
+@compiled
+def next_waiting(state: State, replica: int, rank: int) -> int:
+    """Take the head of a rank's queue, which must not be empty."""
+    slot = state.ranks[replica, rank].queue_head
+    state.ranks[replica, rank].queue_head = state.slots[slot].following
+    if state.slots[slot].following < 0:
+        state.ranks[replica, rank].queue_tail = -1
+    state.replicas[replica].waiting -= 1
+    state.ranks[replica, rank].queued -= 1
+    return slot
+
+
+@compiled
+def run(state: State, replica: int, rank: int, slot: int) -> None:
+    """Append to the running list of a rank as its newest."""
+    newest = state.ranks[replica, rank].newest
+    state.slots[slot].older, state.slots[slot].newer = newest, -1
+    if newest < 0:
+        state.ranks[replica, rank].oldest = slot
+    else:
+        state.slots[newest].newer = slot
+    state.ranks[replica, rank].newest = slot
+    state.ranks[replica, rank].running += 1
+
+
+@compiled
+def stop(state: State, replica: int, rank: int, slot: int) -> None:
+    """Take out of the running list."""
+    older, newer = state.slots[slot].older, state.slots[slot].newer
+    if older < 0:
+        state.ranks[replica, rank].oldest = newer
+    else:
+        state.slots[older].newer = newer
+    if newer < 0:
+        state.ranks[replica, rank].newest = older
+    else:
+        state.slots[newer].older = older
+    state.ranks[replica, rank].running -= 1
+
+
+@compiled
+def note_end(state: State, rules: Rules, replica: int, slot: int, step: int) -> None:
+    """Hang into the ring: the request ends when `step` steps are done."""
+    place = step & (rules.ring - 1)
+    first = state.ring[replica, place]
+    state.slots[slot].ends = step
+    state.slots[slot].after_in_step, state.slots[slot].before_in_step = first, -1
+    if first >= 0:
+        state.slots[first].before_in_step = slot
+    state.ring[replica, place] = slot
+
+
+@compiled
+def drop_end(state: State, rules: Rules, replica: int, slot: int) -> None:
+    """Take out of the ring."""
+    before, after = state.slots[slot].before_in_step, state.slots[slot].after_in_step
+    if before < 0:
+        state.ring[replica, state.slots[slot].ends & (rules.ring - 1)] = after
+    else:
+        state.slots[before].after_in_step = after
+    if after >= 0:
+        state.slots[after].before_in_step = before
+
+
+@compiled
+def next_end(state: State, rules: Rules, replica: int) -> int:
+    """Steps until the next request ends, from the replica's current step; ring size when none."""
+    step = state.replicas[replica].step
+    for ahead in range(1, rules.ring):
+        if state.ring[replica, (step + ahead) & (rules.ring - 1)] >= 0:
+            return ahead
+    return rules.ring

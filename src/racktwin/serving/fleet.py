@@ -1,0 +1,128 @@
+"""The state of a pool of equal replicas while it is simulated, as arrays a compiled loop walks.
+
+Requests live in slots; -1 ends every chain. Lists per attention-data rank: the waiting queue
+(`following`), and the running ones from the oldest to the newest (`older`, `newer`). Decoding
+requests also hang in a ring by the step they end in (`ring`, `after_in_step`, `before_in_step`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Rules(NamedTuple):
+    """How an engine schedules; all counts are per attention-data rank.
+
+    ranks, max_batch (requests), budget (tokens of a step), blocks and block (KV blocks, tokens of
+    one), queries (tokens a decoding sequence computes), gain (tokens it wins per step).
+    reserve: 0 blocks as tokens come (vLLM), 1 the whole output at admission (TensorRT-LLM), 2 room
+    for a share of it that sinks from `share` by `decay` per step to `least` (SGLang).
+    mixed: prompts ride in decode steps.
+    balance: steps a prompt waits until every rank has one. remote: prompts come computed, over
+    the network. ring: steps ahead an end can be noted, a power of two.
+    """
+
+    ranks: int
+    max_batch: int
+    budget: int
+    blocks: int
+    block: int
+    queries: int
+    gain: float
+    reserve: int
+    share: float
+    decay: float
+    least: float
+    mixed: bool
+    balance: int
+    remote: bool
+    ring: int
+
+
+class State(NamedTuple):
+    """A pool while it is simulated. Every array but the last four has records (see below).
+
+    replicas: (replica). ranks: (replica, rank). slots: requests in the pool. results: of those
+    that ended, not yet collected. crossing: (replica, rank, remainder) sequences that need a block
+    in steps of that remainder. ring: (replica, step) first slot to end in a step. free: stack of
+    free slots. counts: free slots left, results written. sums: see `SUMS`.
+    """
+
+    replicas: NDArray[Any]
+    ranks: NDArray[Any]
+    slots: NDArray[Any]
+    results: NDArray[Any]
+    crossing: Ints
+    ring: Ints
+    free: Ints
+    counts: Ints
+    sums: Floats
+
+
+def _record(floats: str, ints: str) -> np.dtype[Any]:
+    return np.dtype(
+        [(name, "f8") for name in floats.split()] + [(name, "i8") for name in ints.split()]
+    )
+
+
+# now: s the next step starts; step: decode steps done; share: of output reserved (SGLang);
+# decoding, context: sequences in decode and tokens in their caches; held_back: steps of balance.
+REPLICA = _record(
+    floats="now share context",
+    ints="step decoding waiting prefilling outstanding held_back busy",
+)
+# batch: decoding; running: with the prompt; partial: slot whose prompt is part computed;
+# used: blocks, as of step `synced`; promised: sum of the steps its decoding requests end in.
+RANK = _record(
+    floats="used",
+    ints="queue_head queue_tail oldest newest partial batch running queued synced promised",
+)
+# arrival, admitted, first: s. prompt, computed: tokens to prefill and done; left: output tokens to
+# come; held: blocks at admission; begun, ends: decode steps; losses: times it was preempted.
+SLOT = _record(
+    floats="arrival admitted first",
+    ints="number prompt computed left output cached held begun ends priority losses rank "
+    "following older newer after_in_step before_in_step",
+)
+RESULT = _record(
+    floats="arrival admitted first finish",
+    ints="number output cached losses",
+)
+SUMS = (
+    "busy_seconds",
+    "steps",
+    "decode_tokens",
+    "prefill_tokens",
+    "joules",
+    "batch_seconds",
+    "block_seconds",
+    "losses",
+    "finished",
+)
+BUSY, STEPS, DECODED, PREFILLED, JOULES, BATCH, BLOCKS, LOSSES, FINISHED = range(len(SUMS))
+
+
+def state(replicas: int, rules: Rules, slots: int) -> State:
+    """`replicas` idle replicas with room for `slots` requests between them."""
+    ranks = np.zeros((replicas, rules.ranks), RANK)
+    for name in ("queue_head", "queue_tail", "oldest", "newest", "partial"):
+        ranks[name] = -1
+    each = np.zeros(replicas, REPLICA)
+    each["share"] = rules.share
+    return State(
+        replicas=each,
+        ranks=ranks,
+        slots=np.zeros(slots, SLOT),
+        results=np.zeros(slots, RESULT),
+        crossing=np.zeros((replicas, rules.ranks, rules.block), np.int64),
+        ring=np.full((replicas, rules.ring), -1, np.int64),
+        free=np.arange(slots - 1, -1, -1, dtype=np.int64),
+        counts=np.array([slots, 0], np.int64),
+        sums=np.zeros(len(SUMS)),
+    )

@@ -1,0 +1,339 @@
+"""The compiled simulation of a pool: replicas step by step, arrivals in between."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from racktwin.engine.cost import Array
+from racktwin.serving.batching import Draft, compose, start_decoding
+from racktwin.serving.blocks import blocks_of, end_growth, safe_steps, settle
+from racktwin.serving.chain import free_slot, next_end, stop, take_slot, wait_behind
+from racktwin.serving.clock import SPACING, Clock
+from racktwin.serving.compiled import compiled
+from racktwin.serving.fleet import (
+    BATCH,
+    BLOCKS,
+    BUSY,
+    DECODED,
+    FINISHED,
+    JOULES,
+    PREFILLED,
+    STEPS,
+    Ints,
+    Rules,
+    State,
+)
+from racktwin.serving.lookup import (
+    attended,
+    base_seconds,
+    between,
+    decode_seconds,
+    joules,
+    work_row,
+)
+
+
+@compiled
+def enqueue(
+    state: State,
+    rules: Rules,
+    replica: int,
+    number: int,
+    arrival: float,
+    prompt: int,
+    output: int,
+    priority: int,
+) -> int:
+    """A request comes to a replica: to the rank with the fewest requests. Returns its slot."""
+    rank, least = 0, np.int64(1) << 62
+    for each in range(rules.ranks):
+        held = state.ranks[replica, each].running + state.ranks[replica, each].queued
+        if held < least:
+            rank, least = each, held
+    slot = take_slot(state)
+    state.slots[slot].number, state.slots[slot].arrival, state.slots[slot].admitted = (
+        number,
+        arrival,
+        -1.0,
+    )
+    state.slots[slot].first, state.slots[slot].prompt, state.slots[slot].computed = -1.0, prompt, 0
+    state.slots[slot].left, state.slots[slot].output, state.slots[slot].cached = output, output, 0
+    state.slots[slot].begun, state.slots[slot].priority, state.slots[slot].losses = -1, priority, 0
+    state.slots[slot].rank, state.slots[slot].held = rank, 0
+    wait_behind(state, replica, rank, slot)
+    state.replicas[replica].outstanding += 1
+    if not state.replicas[replica].busy:
+        state.replicas[replica].busy = True
+        state.replicas[replica].now = arrival
+    return slot
+
+
+@compiled
+def finish(state: State, rules: Rules, replica: int, slot: int, time: float) -> None:
+    """Write the result of a request that is not running any more, and free its slot."""
+    at = state.counts[1]
+    state.results[at].number, state.results[at].arrival = (
+        state.slots[slot].number,
+        state.slots[slot].arrival,
+    )
+    state.results[at].admitted, state.results[at].first = (
+        state.slots[slot].admitted,
+        state.slots[slot].first,
+    )
+    state.results[at].finish, state.results[at].output = time, state.slots[slot].output
+    state.results[at].cached, state.results[at].losses = (
+        state.slots[slot].cached,
+        state.slots[slot].losses,
+    )
+    state.counts[1] += 1
+    state.sums[FINISHED] += 1
+    state.replicas[replica].outstanding -= 1
+    stop(state, replica, state.slots[slot].rank, slot)
+    free_slot(state, slot)
+
+
+@compiled
+def end_sequences(state: State, rules: Rules, replica: int, time: float) -> None:
+    """Finish the sequences whose last step was just done."""
+    place = state.replicas[replica].step & (rules.ring - 1)
+    slot = state.ring[replica, place]
+    state.ring[replica, place] = -1
+    while slot >= 0:
+        after = state.slots[slot].after_in_step
+        rank = state.slots[slot].rank
+        settle(state, rules, replica, rank)
+        state.ranks[replica, rank].used -= end_growth(state, rules, replica, slot)
+        finish(state, rules, replica, slot, time)
+        slot = after
+
+
+@compiled
+def end_prompts(state: State, rules: Rules, replica: int, done: int, time: float) -> None:
+    """Give the completed prompts their first token; they decode from the coming step on."""
+    while done >= 0:
+        slot, done = done, state.slots[done].after_in_step
+        if state.slots[slot].first < 0:
+            state.slots[slot].first = time
+        state.slots[slot].left -= 1
+        rank = state.slots[slot].rank
+        if state.slots[slot].left:
+            start_decoding(state, rules, replica, slot)
+            continue
+        settle(state, rules, replica, rank)
+        held = (
+            state.slots[slot].held
+            if rules.reserve == 1
+            else blocks_of(state.slots[slot].prompt, rules)
+        )
+        state.ranks[replica, rank].used -= held
+        finish(state, rules, replica, slot, time)
+
+
+@compiled
+def account(
+    state: State,
+    rules: Rules,
+    replica: int,
+    seconds: float,
+    energy: float,
+    steps: int,
+    decoded: float,
+    prefilled: float,
+) -> None:
+    """Add what a stretch of steps did to the sums: s, J, steps, tokens decoded and prefilled."""
+    sums = state.sums
+    sums[BUSY] += seconds
+    sums[STEPS] += steps
+    sums[JOULES] += energy
+    sums[DECODED] += decoded
+    sums[PREFILLED] += prefilled
+    sums[BATCH] += seconds * state.replicas[replica].decoding
+    used = 0.0
+    for rank in range(rules.ranks):
+        used += state.ranks[replica, rank].used
+    sums[BLOCKS] += seconds * used
+
+
+@compiled
+def fullest(state: State, rules: Rules, replica: int) -> int:
+    """Decoding sequences of the rank that has most."""
+    most = 0
+    for rank in range(rules.ranks):
+        most = max(most, state.ranks[replica, rank].batch)
+    return most
+
+
+@compiled
+def decode_stretch(
+    state: State, rules: Rules, clock: Clock, replica: int, until: float, steps: int
+) -> None:
+    """Up to `steps` steps of pure decoding, those that start before `until`."""
+    total = state.replicas[replica].decoding
+    most = fullest(state, rules, replica)
+    mean = total * rules.queries / rules.ranks
+    base = base_seconds(clock, most * rules.queries, mean)
+    work = between(clock.work, mean)
+    column = clock.decode[most]
+    effort = clock.decode_work[work_row(clock, total / rules.ranks)]
+    begin = time = state.replicas[replica].now
+    context = state.replicas[replica].context
+    place, ahead = context / total / SPACING, rules.gain / SPACING
+    taken, energy, last = 0, 0.0, len(column) - 2
+    while taken < steps and time < until:
+        low = min(int(place), last)
+        part = place - low
+        seconds = base + column[low] + part * (column[low + 1] - column[low])
+        seconds *= clock.scale
+        joules = work + effort[low] + part * (effort[low + 1] - effort[low])
+        energy += min(clock.idle * seconds + joules * clock.scale, clock.most * seconds)
+        time += seconds
+        place += ahead
+        taken += 1
+    state.replicas[replica].now = time
+    state.replicas[replica].context = context + taken * rules.gain * total
+    state.replicas[replica].step += taken
+    state.replicas[replica].share = max(
+        rules.least, state.replicas[replica].share - rules.decay * taken
+    )
+    account(state, rules, replica, time - begin, energy, taken, taken * rules.gain * total, 0.0)
+
+
+@compiled
+def loaded_step(
+    state: State,
+    rules: Rules,
+    clock: Clock,
+    draft: Draft,
+    replica: int,
+    done: int,
+) -> None:
+    """One step that carries prompts, with the decoding sequences or, unmixed, without them."""
+    riding = rules.mixed
+    total = state.replicas[replica].decoding if riding else 0
+    most = fullest(state, rules, replica) if riding else 0
+    tokens, longest, attention, new = 0, 0.0, 0.0, 0.0
+    for rank in range(rules.ranks):
+        own = draft.new[rank]
+        batch = state.ranks[replica, rank].batch if riding else 0
+        tokens = max(tokens, batch * rules.queries + int(own))
+        new += own
+        if own > 0:
+            count = draft.prompts[rank]
+            point = (count, own / count, draft.behind[rank] / count)
+            longest = max(longest, attended(clock, clock.prefill, *point))
+            attention += attended(clock, clock.prefill_work, *point)
+    mean = (total * rules.queries + new) / rules.ranks
+    depth = state.replicas[replica].context / total if total else 0.0
+    seconds = base_seconds(clock, tokens, mean) + longest
+    if total:
+        seconds += decode_seconds(clock, most, depth)
+    seconds *= clock.scale
+    energy = joules(clock, seconds, mean, total / rules.ranks, depth)
+    energy = min(energy + attention / rules.ranks * clock.scale, clock.most * seconds)
+    time = state.replicas[replica].now + seconds
+    state.replicas[replica].now = time
+    if riding:  # else decoding waits, and `step` counts decode steps
+        state.replicas[replica].step += 1
+    state.replicas[replica].context += rules.gain * total
+    account(state, rules, replica, seconds, energy, 1, rules.gain * total, new)
+    if riding:
+        end_sequences(state, rules, replica, time)
+    end_prompts(state, rules, replica, done, time)
+
+
+@compiled
+def admits(state: State, rules: Rules, replica: int) -> bool:
+    """Whether queued prompts may start in the coming step, or wait until every rank has one."""
+    if (
+        rules.balance == 0
+        or state.replicas[replica].prefilling
+        or state.replicas[replica].decoding == 0
+    ):
+        state.replicas[replica].held_back = 0
+        return True
+    ready = 0
+    for rank in range(rules.ranks):
+        ready += state.ranks[replica, rank].queued > 0
+    if 0 < ready < rules.ranks and state.replicas[replica].held_back < rules.balance:
+        state.replicas[replica].held_back += 1
+        return False
+    state.replicas[replica].held_back = 0
+    return True
+
+
+@compiled
+def advance(
+    state: State,
+    rules: Rules,
+    clock: Clock,
+    draft: Draft,
+    replica: int,
+    until: float,
+) -> None:
+    """Do the steps of a replica that start before `until`."""
+    while state.replicas[replica].busy and state.replicas[replica].now < until:
+        steps = 1
+        quiet = state.replicas[replica].waiting == 0 and state.replicas[replica].prefilling == 0
+        if quiet:
+            if state.replicas[replica].decoding == 0:
+                state.replicas[replica].busy = False
+                return
+            steps = min(next_end(state, rules, replica), safe_steps(state, rules, replica))
+        if not quiet or steps == 0:
+            admitting = admits(state, rules, replica)
+            time = state.replicas[replica].now
+            done = compose(state, rules, draft, replica, time, admitting)
+            if draft.new.sum() > 0:
+                loaded_step(state, rules, clock, draft, replica, done)
+                continue
+            if state.replicas[replica].decoding == 0:  # nothing that waits fits, nothing runs
+                state.replicas[replica].busy = False
+                return
+            steps = 1
+        decode_stretch(state, rules, clock, replica, until, steps)
+        end_sequences(state, rules, replica, state.replicas[replica].now)
+
+
+@compiled
+def run_round_robin(
+    state: State,
+    rules: Rules,
+    clock: Clock,
+    draft: Draft,
+    arrival: Array,
+    prompt: Ints,
+    output: Ints,
+    priority: Ints,
+    first: int,
+    begin: Ints,
+    until: float,
+) -> bool:
+    """Feed a stretch of requests, request i to replica i modulo their number; then run on.
+
+    first: number of the stretch's first request in the stream; begin: per replica the index in the
+    stretch to go on at; until: s. Replicas do not meet, so each runs through on its own. False when
+    slots ran out: give more, and call again.
+    """
+    replicas = len(state.replicas)
+    for replica in range(replicas):
+        index = begin[replica]
+        while index < len(arrival):
+            if state.counts[0] == 0:
+                begin[replica] = index
+                return False
+            time = arrival[index]
+            advance(state, rules, clock, draft, replica, time)
+            enqueue(
+                state,
+                rules,
+                replica,
+                first + index,
+                time,
+                prompt[index],
+                output[index],
+                priority[index],
+            )
+            index += replicas
+        begin[replica] = index
+        advance(state, rules, clock, draft, replica, until)
+    return True
