@@ -95,7 +95,7 @@ def _sure(estimate: Estimate, form: str, scale: float = 1.0) -> str:
     """The value with its interval; where that is wider than the value, its two ends."""
     if estimate.relative <= 1:
         return f"{estimate.value * scale:{form}} ±{estimate.relative:.0%}"
-    return f"{estimate.low * scale:{form}} to {estimate.high * scale:{form}}"
+    return f"{estimate.low * scale:.2g}-{estimate.high * scale:.2g}"
 
 
 def _front(plan: Plan) -> list[str]:
