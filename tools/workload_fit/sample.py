@@ -50,7 +50,7 @@ SAMPLES = {
     ),
     "mooncake-conversation": Sample(
         file="mooncake_conversation_2500.jsonl",
-        title="Mooncake conversation, the first 2,500 requests",
+        title="Mooncake conversation, 2,500 requests",
         source=MOONCAKE,
         date="2025-02",
         note="sessions are found by shared prefixes; time stamps come in steps of 3 s and are "
@@ -80,8 +80,8 @@ SAMPLES = {
     ),
     "sharegpt": Sample(
         file="sharegpt_lengths_300.csv",
-        title="ShareGPT lengths as served in a vLLM run, 300 requests",
-        source="lengths of a ShareGPT benchmark run in a public simulator's repository",
+        title="ShareGPT lengths, 300 requests",
+        source="a public file of ShareGPT lengths and arrivals; its origin is not recorded",
         date="2025",
         note="answers of 512 tokens and more only",
         classes=1,
@@ -89,7 +89,7 @@ SAMPLES = {
     "servegen-deepseek-r1": Sample(
         file="servegen_deepseek_r1_excerpt.tgz",
         title="ServeGen DeepSeek-R1, 20 clients of Alibaba Cloud over a day",
-        source="ServeGen client set (Apache-2.0), Xiang et al., NSDI 2026",
+        source="ServeGen client set, Xiang et al., NSDI 2026",
         date="2025-05",
         note="an excerpt of the clients; the mix of clients is that of the whole day at any "
         "hour, while reading the set itself keeps it hour by hour",

@@ -35,7 +35,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
     kind, source, date, note: where its figures are from. requests: size of the sample they were
     fitted to. context: the longest input and output together, tokens, 0 for any. prompt: tokens
     that all inputs begin with. block_size: tokens per prefix block, 0 for no blocks.
-    fit: how far a generated trace is from the sample, see docs/reference/workloads.md.
+    fit: how far generated traces are from the sample (1), see docs/reference/workloads.md.
     """
 
     title: str
@@ -89,6 +89,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
         scale (1) change arrivals only. Offline and closed loads come at 0, so only `requests`
         ends them.
         """
+        _check_asked(requests, duration, seed, chunk)
         timeless = self.arrivals.law in ("offline", "closed")
         if requests is None and (duration is None or timeless):
             requests = self.requests
@@ -156,6 +157,18 @@ def workload(name: str | Path) -> Workload:
     if findings := check(built):
         raise BadInput(findings, str(name))
     return built
+
+
+def _check_asked(requests: int | None, duration: float | None, seed: int, chunk: int) -> None:
+    faults = {
+        "requests": requests is not None and requests < 1,
+        "duration": duration is not None and not 0 < duration < math.inf,
+        "seed": seed < 0,
+        "chunk": chunk < 1,
+    }
+    if any(faults.values()):
+        wrong = [name for name, bad in faults.items() if bad]
+        raise BadInput([Finding(name, "expected a finite number above 0") for name in wrong])
 
 
 def check(workload: Workload) -> list[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import msgspec
 
@@ -12,7 +13,6 @@ from racktwin.serving.traces.mooncake import hashes
 from racktwin.serving.traces.reading import Reading
 from racktwin.serving.traces.source import Source
 
-SCHEMA = "dynamo.request.trace.v1"
 MILLI = 1e-3
 
 
@@ -31,7 +31,7 @@ class Replay(msgspec.Struct):
 
 
 class Request(msgspec.Struct):
-    """One request; times in ms, lengths in tokens."""
+    """One request; times in ms, lengths in tokens; of its latencies and cache hits, as measured."""
 
     input_tokens: float
     output_tokens: float
@@ -88,11 +88,21 @@ def batches(source: Source, reading: Reading) -> Iterator[Batch]:
 
 def block_size(source: Source) -> int:
     """Tokens per block of the first request that has blocks, 0 when none in the head has."""
-    for line in source.head.splitlines():
+    sizes = (each.replay.trace_block_size for each in _requests(source.head) if each.replay)
+    return next(sizes, 0)
+
+
+def measured(path: str | Path) -> list[Request]:
+    """What was measured of each request, in order of arrival as in the trace."""
+    found = [each for block in Source(path).blocks() for each in _requests(block.data)]
+    return sorted(found, key=lambda each: each.request_received_ms)
+
+
+def _requests(text: bytes) -> Iterator[Request]:
+    for line in text.splitlines():
         try:
             request = msgspec.json.decode(line, type=Line).event.request
-        except (msgspec.MsgspecError, ValueError):
+        except (msgspec.MsgspecError, ValueError, RecursionError):
             continue
-        if request and request.replay:
-            return request.replay.trace_block_size
-    return 0
+        if request:
+            yield request

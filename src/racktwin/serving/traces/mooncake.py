@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from racktwin.serving.traces.batch import NAN, Batch
 from racktwin.serving.traces.lines import Row, Unusable, requests
@@ -63,6 +64,6 @@ def batches(source: Source, reading: Reading) -> Iterator[Batch]:
     return requests(source, reading, parse)
 
 
-def hashes(ids: list[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def hashes(ids: list[int]) -> NDArray[np.int64]:
     """Ids of up to 64 bits as int64; those above 2^63 turn negative and stay distinct."""
     return np.array(ids, np.uint64).view(np.int64)

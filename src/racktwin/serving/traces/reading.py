@@ -20,9 +20,6 @@ class Names:
         """The number of a name."""
         return self.known.setdefault(name, len(self.known) - 1)
 
-    def __iter__(self) -> Iterable[str]:
-        return iter(list(self.known)[1:])
-
 
 class Reading:
     """One pass over a file.

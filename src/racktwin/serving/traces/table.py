@@ -14,7 +14,10 @@ from racktwin.serving.traces.source import Source
 
 
 class Columns(msgspec.Struct, frozen=True):
-    """Names of the columns of one kind of table, '' where it has none, and how it writes time."""
+    """Names of the columns of one kind of table, '' where it has none.
+
+    when: reads its way to write time, s.
+    """
 
     arrival: str
     input: str
