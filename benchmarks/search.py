@@ -1,4 +1,4 @@
-"""Candidates priced per CPU second, in a process that has read its catalog once.
+"""The search alone, in a process that has answered one question before.
 
 A candidate is one complete deployment with its memory, TTFT, TPOT and tokens/s at its best load.
 """
@@ -7,20 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from benchmarks.registry import Benchmark, NotYet, Work
+from benchmarks.registry import Benchmark, Work
+from racktwin.planning.plan import plan
+from racktwin.planning.wish import Wish, asks
 
-ENGINE = "trtllm"
 INPUT, OUTPUT, TPOT = 8192.0, 1024.0, "20ms"
 
 
 def _plan(model: str, on: str) -> Callable[[], Work]:
     def run() -> Work:
-        try:
-            from racktwin.planning.plan import plan
-            from racktwin.planning.wish import Wish, asks
-        except ImportError as missing:
-            raise NotYet(str(missing)) from None
-        (ask,) = asks(model, [on], INPUT, OUTPUT, Wish(tpot=TPOT, engine=ENGINE))
+        (ask,) = asks(model, [on], INPUT, OUTPUT, Wish(tpot=TPOT))
         return Work(plan(ask).candidates, "candidates")
 
     return run
@@ -29,10 +25,9 @@ def _plan(model: str, on: str) -> Callable[[], Work]:
 BENCHMARKS = [
     Benchmark(
         name="planning.plan",
-        phase="price and rank",
+        phase="second question",
         size=f"{model}, {on}",
         run=_plan(model, on),
-        goal="5,000 candidates per CPU s",
     )
     for model, on in (
         ("deepseek-r1", "azure-nd-gb300-v6"),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks.registry import Benchmark, NotYet, Work
@@ -15,43 +15,46 @@ TRAFFIC = ("--input", "8192", "--output", "1024", "--tpot", "20ms")
 PLAN = ("plan", "deepseek-r1", "--on", "azure-nd-gb300-v6", *TRAFFIC)
 
 
-def _command(*arguments: str) -> Callable[[], Work]:
-    def run() -> Work:
-        with tempfile.TemporaryDirectory() as folder:
-            _succeed([str(RACKTWIN), *arguments], folder)
-        return Work(1, "run")
-
-    return run
-
-
-def _succeed(command: Sequence[str], folder: str) -> None:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+def _printed(*arguments: str) -> str:
+    command = [str(RACKTWIN), *arguments]
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
         last = (done.stderr or done.stdout).strip().splitlines()[-1:]
         raise NotYet(f"exit code {done.returncode}: {' '.join(last)}")
+    return done.stdout
 
 
+def _help() -> Work:
+    _printed("--help")
+    return Work(1, "run")
+
+
+def _plan() -> Work:
+    return Work(json.loads(_printed(*PLAN, "--json"))["candidates"], "candidates")
+
+
+def _plan_with_files() -> Work:
+    _printed(*PLAN, "--out", "plan")
+    return Work(1, "run")
+
+
+SIZE = "deepseek-r1, azure-nd-gb300-v6"
 BENCHMARKS = [
     Benchmark(
         name="racktwin --help",
         phase="new shell",
         size="1 page",
-        run=_command("--help"),
+        run=_help,
         goal="0.3 s CPU",
         repeats=5,
     ),
     Benchmark(
         name="racktwin plan",
         phase="new shell",
-        size="deepseek-r1, 4,608 GPUs",
-        run=_command(*PLAN),
-        goal="5 s wall",
+        size=SIZE,
+        run=_plan,
+        goal="5 s wall, 5,000 candidates per CPU s",
     ),
-    Benchmark(
-        name="racktwin plan --out",
-        phase="new shell",
-        size="deepseek-r1, 4,608 GPUs",
-        run=_command(*PLAN, "--out", "plan"),
-        goal="",
-    ),
+    Benchmark(name="racktwin plan --out", phase="new shell", size=SIZE, run=_plan_with_files),
 ]
