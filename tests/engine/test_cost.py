@@ -25,6 +25,11 @@ def test_a_calibration_changes_time_but_not_energy() -> None:
     assert found.joules.tolist() == [10.0, 20.0]
 
 
+def test_no_calibration_goes_below_the_least_time() -> None:
+    found = cost.of("communication", priced(1.0, 2.0), 0.4, np.array([0.3, 0.9]))
+    assert found.parts["communication"].tolist() == [0.4, 0.9]
+
+
 def test_parts_of_the_same_name_are_added_and_their_evidence_joined() -> None:
     one = cost.of("gemm", priced(1.0, 2.0))
     other = cost.of("gemm", priced(3.0, 4.0, evidence=TOLD)) + cost.of("host", priced(0.5, 0.5))

@@ -18,6 +18,7 @@ from tests.fake_kernels import (
 )
 
 from racktwin import hardware
+from racktwin.engine import epochs
 from racktwin.engine.epochs import epoch
 from racktwin.engine.step import Step
 from racktwin.kernels import Kernels
@@ -156,6 +157,21 @@ def test_a_prefill_step_does_its_multiplications(
     found = step.tokens(tokens).seconds + step.prefill(1.0, tokens).seconds
     work = 2 * tokens * (count.active - count.head) / step.layout.tensor
     assert np.all(found >= work / max(chip.peak.values()))
+
+
+@pytest.mark.parametrize("name", epochs.names())
+def test_no_calibration_beats_the_machine(name: str) -> None:
+    """Weights through memory, products at peak, activations over NVLink, in every epoch."""
+    step = step_of(("llama-3.1-70b", "fp8", HOSTS, Layout(tensor=4), name))
+    chip, count = HOSTS.chip, parameters(step.architecture)
+    parts = weight_parts(step.architecture, step.precision, step.layout)
+    few, many = step.tokens(1.0), step.tokens(32_768.0)
+    read = sum(parts.values()) - 2 * parts["embedding"]  # nor the head
+    assert few.seconds >= read / chip.memory_bandwidth
+    work = 2 * 32_768 * (count.active - count.head) / 4
+    assert many.seconds - many.parts["communication"] >= work / chip.peak["fp8"]
+    sent = 160 * 32_768 * 2 * 8192 * 2 * (4 - 1) / 4  # all-reduce: 2 (n - 1) / n of the buffer
+    assert many.parts["communication"] >= sent / HOSTS.nvlink / 2  # in the switch: half of it
 
 
 def faster(cluster: hardware.Cluster, **changes: object) -> hardware.Cluster:

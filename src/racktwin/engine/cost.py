@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from racktwin.estimate import Evidence
 from racktwin.kernels.priced import Priced
@@ -49,8 +49,10 @@ def total(costs: Iterable[Cost]) -> Cost:
     return Cost(parts, joules, evidence)
 
 
-def of(part: str, priced: Priced, factor: float = 1.0) -> Cost:
-    """A priced operator as one part; `factor` is a calibration on its time, not on its energy."""
-    return Cost(
-        {part: priced.seconds * factor}, priced.joules, {part: frozenset([priced.evidence])}
-    )
+def of(part: str, priced: Priced, factor: float = 1.0, least: ArrayLike = 0.0) -> Cost:
+    """A priced operator as one part; `factor` is a calibration on its time, not on its energy.
+
+    least: s that no calibration goes below.
+    """
+    seconds = np.maximum(priced.seconds * factor, least)
+    return Cost({part: seconds}, priced.joules, {part: frozenset([priced.evidence])})

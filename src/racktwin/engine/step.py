@@ -131,7 +131,9 @@ class Step:
                 priced = self._gather(tokens * op.width, op.ranks)
             case Exchange():
                 priced = self._exchange(op, tokens * op.share)
-        return cost.of("communication", priced, self.epoch.communication)
+        line = priced.bytes / self.cluster.nvlink if place.domains == 1 else 0.0
+        least = np.minimum(priced.seconds, line)  # reduction in the switch may be below the line
+        return cost.of("communication", priced, self.epoch.communication, least)
 
     def _gather(self, size: Array, ranks: int) -> Priced:
         """All-gather and reduce-scatter of `size` bytes from each of `ranks` GPUs."""

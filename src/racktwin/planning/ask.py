@@ -77,7 +77,10 @@ def check_terms(
     fraction: float | None,
     top: int,
 ) -> Iterator[Finding]:
-    """What is wrong with the question whatever the model and the machine; fields as in `Ask`."""
+    """What is wrong with the question whatever the model and the machine; fields as in `Ask`.
+
+    fraction: of the memory, 0..1.
+    """
     yield from _range("--input", traffic.input, 1, MOST_TOKENS)
     yield from _range("--output", traffic.output, 2, MOST_TOKENS)  # the prefill makes the first
     yield from _range("--top", top, 1, 1000)
