@@ -60,7 +60,10 @@ def _document(sample: Sample, trace: Trace) -> dict[str, Any]:
         "arrivals": laws.arrivals(trace.arrival, sample.step, sample.resolution),
     }
     if sample.rate:
-        document["arrivals"] = {"law": "poisson", "rate": sample.rate}
+        document["arrivals"] = {
+            "law": "poisson",
+            "rate": published.assumed(sample.rate, "yours to give"),
+        }
     before = np.full(len(trace), -1)
     if sample.turns == "prefix":
         before, common = following.by_prefix(trace)

@@ -72,6 +72,8 @@ def _server(dataset: Dataset, row: dict[str, str]) -> dict[str, Any]:
         law, cv = uncut(mean, dataset.output_cv, most), dataset.output_cv
         how = f"answers: lognormal of the published mean, their cv of {cv} is assumed"
     first = uncut(dataset.input_mean, dataset.input_cv, longest)
+    input = _law(assumed(round(first), dataset.why), assumed(dataset.input_cv), longest)
+    given = round(cv, 3) if row["osl_p50"] else assumed(cv)
     return {
         "title": f"MLPerf Inference {dataset.title}, Server",
         "kind": "derived",
@@ -80,17 +82,19 @@ def _server(dataset: Dataset, row: dict[str, str]) -> dict[str, Any]:
         "note": f"{how}; inputs: lognormal, mean {dataset.input_mean:,.0f} and cv "
         f"{dataset.input_cv} are assumed ({dataset.why}); the rate is yours to give",
         "requests": int(float(row["n_samples"])),
-        "arrivals": {"law": "poisson", "rate": 1.0},
-        "classes": [
-            {"input": _law(first, dataset.input_cv, longest), "output": _law(law, cv, most)}
-        ],
+        "arrivals": {"law": "poisson", "rate": assumed(1.0, "yours to give")},
+        "classes": [{"input": input, "output": _law(round(law), given, most)}],
         "fit": _fit(law, cv, mean, most, row),
     }
 
 
-def _law(mean: float, cv: float, most: float) -> dict[str, Any]:
-    shape = {"law": "lognormal", "mean": round(mean), "cv": round(cv, 3)}
-    return shape | {"least": 1, "most": int(most)}
+def assumed(value: float, note: str = "not published") -> dict[str, Any]:
+    """A figure (any unit) that nobody published, as the catalog writes it."""
+    return {"value": value, "kind": "assumed", "note": note}
+
+
+def _law(mean: Any, cv: Any, most: float) -> dict[str, Any]:
+    return {"law": "lognormal", "mean": mean, "cv": cv, "least": 1, "most": int(most)}
 
 
 def uncut(mean: float, cv: float, most: float) -> float:
@@ -118,4 +122,4 @@ def _fit(law: float, cv: float, mean: float, most: float, row: dict[str, str]) -
         if row[f"osl_{name}"]:
             drawn = law * math.exp(NormalDist().inv_cdf(share) * sigma - sigma**2 / 2)
             found[f"output_{name}"] = min(drawn, most) / float(row[f"osl_{name}"]) - 1
-    return {name: round(value, 4) for name, value in found.items()}
+    return {name: round(value, 4) + 0.0 for name, value in found.items()}
