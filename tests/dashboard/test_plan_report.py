@@ -8,6 +8,7 @@ import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from racktwin import catalog
@@ -93,6 +94,16 @@ def test_the_figures_of_the_choice_are_there(found: Plan) -> None:
         assert part in page
     for pool in best.memory.values():
         assert f"{pool.weights / 1e9:,.1f}" in page
+
+
+def test_an_interval_wider_than_its_value_shows_its_ends(found: Plan) -> None:
+    best = found.best
+    ttft = msgspec.structs.replace(best.ttft, low=0.05, high=9.5)
+    tpot = msgspec.structs.replace(best.tpot, low=0.003, high=0.8)
+    wide = msgspec.structs.replace(best, ttft=ttft, tpot=tpot)
+    page = plan_report(msgspec.structs.replace(found, choices=(wide,)))
+    assert page.count("0.05 to 9.5") == 2  # headline and ranking
+    assert page.count("3 to 8e+02") == 2  # in ms, as the value
 
 
 def test_limits_nothing_meets_are_said_on_top() -> None:

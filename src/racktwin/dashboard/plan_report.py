@@ -57,16 +57,16 @@ def _question(plan: Plan) -> str:
     )
 
 
-def _sure(estimate: Estimate) -> str:
+def _sure(estimate: Estimate, scale: float = 1.0) -> str:
     if estimate.relative <= 1:
         return f"±{estimate.relative:.0%}"
-    return f"{estimate.low:.2g} to {estimate.high:.2g}"
+    return f"{estimate.low * scale:.2g} to {estimate.high * scale:.2g}"
 
 
 def _headline(best: Choice) -> Iterator[tuple[str, str, str]]:
     rate, tpot, ttft = best.output_rate, best.tpot, best.ttft
     yield f"{rate.value:,.0f}", "output tokens/s/GPU", _sure(rate)
-    yield f"{tpot.value * 1e3:,.1f} ms", "per output token", _sure(tpot)
+    yield f"{tpot.value * 1e3:,.1f} ms", "per output token", _sure(tpot, 1e3)
     yield f"{ttft.value:,.2f} s", "to first token", _sure(ttft)
     yield f"${best.cost.value:,.2f}", "per million output tokens", _sure(best.cost)
     copies = f"{best.busy_copies:,} copies of {best.deployment.gpus:,} GPUs"
@@ -102,7 +102,7 @@ def _row(choice: Choice) -> dict[str, Any]:
         (f"{choice.deployment.gpus:,}", ""),
         (f"{choice.output_rate.value:,.0f}", _sure(choice.output_rate)),
         (f"{choice.total_rate.value:,.0f}", ""),
-        (f"{choice.tpot.value * 1e3:.1f}", _sure(choice.tpot)),
+        (f"{choice.tpot.value * 1e3:.1f}", _sure(choice.tpot, 1e3)),
         (f"{choice.ttft.value:.2f}", _sure(choice.ttft)),
         (f"{choice.rack_power / 1e3:.0f}", ""),
         (f"{choice.cost.value:.2f}", ""),
