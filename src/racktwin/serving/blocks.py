@@ -13,7 +13,7 @@ from racktwin.serving.fleet import Rules, State
 @compiled
 def blocks_of(tokens: float, rules: Rules) -> int:
     """Blocks that hold `tokens` tokens."""
-    return int((tokens + rules.block - 1) // rules.block)
+    return int(-(-tokens // rules.block))
 
 
 @compiled
@@ -70,6 +70,7 @@ def begin_growth(state: State, rules: Rules, replica: int, slot: int) -> None:
     state.crossing[replica, rank, remainder] += 1
     state.ranks[replica, rank].batch += 1
     state.replicas[replica].decoding += 1
+    state.replicas[replica].stale = 1
     state.ranks[replica, rank].promised += state.slots[slot].ends
     state.replicas[replica].context += state.slots[slot].prompt
 
@@ -82,6 +83,7 @@ def end_growth(state: State, rules: Rules, replica: int, slot: int) -> float:
     state.crossing[replica, rank, remainder] -= 1
     state.ranks[replica, rank].batch -= 1
     state.replicas[replica].decoding -= 1
+    state.replicas[replica].stale = 1
     state.ranks[replica, rank].promised -= state.slots[slot].ends
     steps = state.replicas[replica].step - state.slots[slot].begun
     tokens = state.slots[slot].prompt + steps * rules.gain

@@ -47,11 +47,17 @@ def wait_behind(state: State, replica: int, rank: int, slot: int) -> None:
 
 @compiled
 def wait_first(state: State, replica: int, rank: int, slot: int) -> None:
-    """Put a preempted request at the head of its rank's queue."""
-    state.slots[slot].following = state.ranks[replica, rank].queue_head
-    if state.ranks[replica, rank].queue_tail < 0:
+    """Put a preempted request ahead of everyone of the same or a less urgent priority."""
+    before, after = -1, state.ranks[replica, rank].queue_head
+    while after >= 0 and state.slots[after].priority < state.slots[slot].priority:
+        before, after = after, state.slots[after].following
+    state.slots[slot].following = after
+    if before < 0:
+        state.ranks[replica, rank].queue_head = slot
+    else:
+        state.slots[before].following = slot
+    if after < 0:
         state.ranks[replica, rank].queue_tail = slot
-    state.ranks[replica, rank].queue_head = slot
     state.replicas[replica].waiting += 1
     state.ranks[replica, rank].queued += 1
 
@@ -106,6 +112,7 @@ def note_end(state: State, rules: Rules, replica: int, slot: int, step: int) -> 
     if first >= 0:
         state.slots[first].before_in_step = slot
     state.ring[replica, place] = slot
+    state.replicas[replica].ending = min(state.replicas[replica].ending, step)
 
 
 @compiled
@@ -124,7 +131,8 @@ def drop_end(state: State, rules: Rules, replica: int, slot: int) -> None:
 def next_end(state: State, rules: Rules, replica: int) -> int:
     """Steps until the next request ends, from the replica's current step; ring size when none."""
     step = state.replicas[replica].step
-    for ahead in range(1, rules.ring):
-        if state.ring[replica, (step + ahead) & (rules.ring - 1)] >= 0:
-            return ahead
-    return rules.ring
+    ending = max(state.replicas[replica].ending, step + 1)
+    while ending < step + rules.ring and state.ring[replica, ending & (rules.ring - 1)] < 0:
+        ending += 1
+    state.replicas[replica].ending = ending
+    return ending - step

@@ -23,9 +23,12 @@ class Rules(NamedTuple):
     one), queries (tokens a decoding sequence computes), gain (tokens it wins per step).
     reserve: 0 blocks as tokens come (vLLM), 1 the whole output at admission (TensorRT-LLM), 2 room
     for a share of it that sinks from `share` by `decay` per step to `least` (SGLang).
+    `gain` is a multiple of 1/4096 and `block` a power of two: sums of blocks are then exact.
     mixed: prompts ride in decode steps.
     balance: steps a prompt waits until every rank has one. remote: prompts come computed, over
     the network. ring: steps ahead an end can be noted, a power of two.
+    chunked: prompts are cut to the tokens a step has left; else only those above the whole budget.
+    ahead: tokens per sequence expected beyond those given when one was thrown out (`reserve` 2).
     """
 
     ranks: int
@@ -43,6 +46,8 @@ class Rules(NamedTuple):
     balance: int
     remote: bool
     ring: int
+    chunked: bool = True
+    ahead: int = 20
 
 
 class State(NamedTuple):
@@ -51,7 +56,8 @@ class State(NamedTuple):
     replicas: (replica). ranks: (replica, rank). slots: requests in the pool. results: of those
     that ended, not yet collected. crossing: (replica, rank, remainder) sequences that need a block
     in steps of that remainder. ring: (replica, step) first slot to end in a step. free: stack of
-    free slots. counts: free slots left, results written. sums: see `SUMS`.
+    free slots. counts: free slots left, results written, next replica of a round robin.
+    sums: see `SUMS`. log: steps that overlap `window` (s), as many as there is room for; logged.
     """
 
     replicas: NDArray[Any]
@@ -63,6 +69,9 @@ class State(NamedTuple):
     free: Ints
     counts: Ints
     sums: Floats
+    log: NDArray[Any]
+    logged: Ints
+    window: Floats
 
 
 def _record(floats: str, ints: str) -> np.dtype[Any]:
@@ -71,17 +80,19 @@ def _record(floats: str, ints: str) -> np.dtype[Any]:
     )
 
 
-# now: s the next step starts; step: decode steps done; share: of output reserved (SGLang);
-# decoding, context: sequences in decode and tokens in their caches; held_back: steps of balance.
+# now: s the next step starts; step: decode steps done;
+# decoding, context: sequences in decode and tokens in their caches; held_back: steps of balance;
+# ending: no request ends before that step; most: decoding on the fullest rank, unless stale.
 REPLICA = _record(
-    floats="now share context",
-    ints="step decoding waiting prefilling outstanding held_back busy",
+    floats="now context",
+    ints="step decoding waiting prefilling outstanding held_back busy pending ending most stale",
 )
 # batch: decoding; running: with the prompt; partial: slot whose prompt is part computed;
-# used: blocks, as of step `synced`; promised: sum of the steps its decoding requests end in.
+# used: blocks, as of step `synced`; promised: sum of the steps its decoding requests end in;
+# share: of the output to come that was reserved at step `since`.
 RANK = _record(
-    floats="used",
-    ints="queue_head queue_tail oldest newest partial batch running queued synced promised",
+    floats="used share",
+    ints="queue_head queue_tail oldest newest partial batch running queued synced promised since",
 )
 # arrival, admitted, first: s. prompt, computed: tokens to prefill and done; left: output tokens to
 # come; held: blocks at admission; begun, ends: decode steps; losses: times it was preempted.
@@ -94,6 +105,8 @@ RESULT = _record(
     floats="arrival admitted first finish",
     ints="number output cached losses",
 )
+# A step, or a stretch of steps without prompts. begin, end: s; tokens: prefilled.
+STEP = _record(floats="begin end tokens", ints="replica steps batch")
 SUMS = (
     "busy_seconds",
     "steps",
@@ -114,15 +127,17 @@ def state(replicas: int, rules: Rules, slots: int) -> State:
     for name in ("queue_head", "queue_tail", "oldest", "newest", "partial"):
         ranks[name] = -1
     each = np.zeros(replicas, REPLICA)
-    each["share"] = rules.share
     return State(
         replicas=each,
         ranks=ranks,
         slots=np.zeros(slots, SLOT),
-        results=np.zeros(slots, RESULT),
+        results=np.zeros(2 * slots, RESULT),
         crossing=np.zeros((replicas, rules.ranks, rules.block), np.int64),
         ring=np.full((replicas, rules.ring), -1, np.int64),
         free=np.arange(slots - 1, -1, -1, dtype=np.int64),
-        counts=np.array([slots, 0], np.int64),
+        counts=np.array([slots, 0, 0], np.int64),
         sums=np.zeros(len(SUMS)),
+        log=np.zeros(0, STEP),
+        logged=np.zeros(1, np.int64),
+        window=np.array([np.inf, -np.inf]),
     )

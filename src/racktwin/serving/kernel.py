@@ -28,6 +28,7 @@ from racktwin.serving.lookup import (
     base_seconds,
     between,
     decode_seconds,
+    depth,
     joules,
     work_row,
 )
@@ -62,6 +63,7 @@ def enqueue(
     state.slots[slot].rank, state.slots[slot].held = rank, 0
     wait_behind(state, replica, rank, slot)
     state.replicas[replica].outstanding += 1
+    state.replicas[replica].pending += prompt
     if not state.replicas[replica].busy:
         state.replicas[replica].busy = True
         state.replicas[replica].now = arrival
@@ -130,6 +132,18 @@ def end_prompts(state: State, rules: Rules, replica: int, done: int, time: float
 
 
 @compiled
+def note_step(state: State, replica: int, begin: float, steps: int, prefilled: float) -> None:
+    """Log a stretch from `begin` (s) to now, its steps and tokens prefilled, while there is room."""
+    at = state.logged[0]
+    if at >= len(state.log):
+        return
+    state.log[at].begin, state.log[at].end = begin, state.replicas[replica].now
+    state.log[at].tokens, state.log[at].steps = prefilled, steps
+    state.log[at].replica, state.log[at].batch = replica, state.replicas[replica].decoding
+    state.logged[0] += 1
+
+
+@compiled
 def account(
     state: State,
     rules: Rules,
@@ -141,6 +155,9 @@ def account(
     prefilled: float,
 ) -> None:
     """Add what a stretch of steps did to the sums: s, J, steps, tokens decoded and prefilled."""
+    end = state.replicas[replica].now
+    if end > state.window[0] and end - seconds < state.window[1]:
+        note_step(state, replica, end - seconds, steps, prefilled)
     sums = state.sums
     sums[BUSY] += seconds
     sums[STEPS] += steps
@@ -148,19 +165,18 @@ def account(
     sums[DECODED] += decoded
     sums[PREFILLED] += prefilled
     sums[BATCH] += seconds * state.replicas[replica].decoding
-    used = 0.0
-    for rank in range(rules.ranks):
-        used += state.ranks[replica, rank].used
-    sums[BLOCKS] += seconds * used
+    sums[BLOCKS] += seconds * state.replicas[replica].context / rules.block
 
 
 @compiled
 def fullest(state: State, rules: Rules, replica: int) -> int:
     """Decoding sequences of the rank that has most."""
-    most = 0
-    for rank in range(rules.ranks):
-        most = max(most, state.ranks[replica, rank].batch)
-    return most
+    if state.replicas[replica].stale:
+        most = 0
+        for rank in range(rules.ranks):
+            most = max(most, state.ranks[replica, rank].batch)
+        state.replicas[replica].most, state.replicas[replica].stale = most, 0
+    return state.replicas[replica].most
 
 
 @compiled
@@ -177,7 +193,7 @@ def decode_stretch(
     effort = clock.decode_work[work_row(clock, total / rules.ranks)]
     begin = time = state.replicas[replica].now
     context = state.replicas[replica].context
-    place, ahead = context / total / SPACING, rules.gain / SPACING
+    place, ahead = depth(context, total) / SPACING, rules.gain / SPACING
     taken, energy, last = 0, 0.0, len(column) - 2
     while taken < steps and time < until:
         low = min(int(place), last)
@@ -192,9 +208,6 @@ def decode_stretch(
     state.replicas[replica].now = time
     state.replicas[replica].context = context + taken * rules.gain * total
     state.replicas[replica].step += taken
-    state.replicas[replica].share = max(
-        rules.least, state.replicas[replica].share - rules.decay * taken
-    )
     account(state, rules, replica, time - begin, energy, taken, taken * rules.gain * total, 0.0)
 
 
@@ -223,12 +236,12 @@ def loaded_step(
             longest = max(longest, attended(clock, clock.prefill, *point))
             attention += attended(clock, clock.prefill_work, *point)
     mean = (total * rules.queries + new) / rules.ranks
-    depth = state.replicas[replica].context / total if total else 0.0
+    context = depth(state.replicas[replica].context, total) if total else 0.0
     seconds = base_seconds(clock, tokens, mean) + longest
     if total:
-        seconds += decode_seconds(clock, most, depth)
+        seconds += decode_seconds(clock, most, context)
     seconds *= clock.scale
-    energy = joules(clock, seconds, mean, total / rules.ranks, depth)
+    energy = joules(clock, seconds, mean, total / rules.ranks, context)
     energy = min(energy + attention / rules.ranks * clock.scale, clock.most * seconds)
     time = state.replicas[replica].now + seconds
     state.replicas[replica].now = time
@@ -243,22 +256,33 @@ def loaded_step(
 
 @compiled
 def admits(state: State, rules: Rules, replica: int) -> bool:
-    """Whether queued prompts may start in the coming step, or wait until every rank has one."""
-    if (
-        rules.balance == 0
-        or state.replicas[replica].prefilling
-        or state.replicas[replica].decoding == 0
-    ):
-        state.replicas[replica].held_back = 0
+    """Whether queued prompts may start in the coming step, or wait until every rank has one.
+
+    Not longer than to every `balance`-th step, and not when a rank has nothing to decode.
+    """
+    if rules.balance == 0:
         return True
-    ready = 0
+    ready, decoding = 0, 0
     for rank in range(rules.ranks):
-        ready += state.ranks[replica, rank].queued > 0
-    if 0 < ready < rules.ranks and state.replicas[replica].held_back < rules.balance:
-        state.replicas[replica].held_back += 1
+        own = state.ranks[replica, rank]
+        ready += own.partial >= 0 or (own.queued > 0 and own.running < rules.max_batch)
+        decoding += own.batch > 0
+    state.replicas[replica].held_back += 1
+    held = ready < rules.ranks and decoding == rules.ranks
+    if held and state.replicas[replica].held_back < rules.balance:
         return False
     state.replicas[replica].held_back = 0
     return True
+
+
+@compiled
+def let_pass(state: State, rules: Rules, replica: int, steps: int) -> None:
+    """Count `steps` steps in which nothing waited as steps of balance, as the engine does."""
+    for rank in range(rules.ranks):
+        if state.ranks[replica, rank].batch == 0:
+            state.replicas[replica].held_back = 0
+            return
+    state.replicas[replica].held_back = (state.replicas[replica].held_back + steps) % rules.balance
 
 
 @compiled
@@ -279,7 +303,8 @@ def advance(
                 state.replicas[replica].busy = False
                 return
             steps = min(next_end(state, rules, replica), safe_steps(state, rules, replica))
-        if not quiet or steps == 0:
+        composing = not quiet or steps == 0
+        if composing:
             admitting = admits(state, rules, replica)
             time = state.replicas[replica].now
             done = compose(state, rules, draft, replica, time, admitting)
@@ -290,7 +315,10 @@ def advance(
                 state.replicas[replica].busy = False
                 return
             steps = 1
+        before = state.replicas[replica].step
         decode_stretch(state, rules, clock, replica, until, steps)
+        if rules.balance and not composing:
+            let_pass(state, rules, replica, state.replicas[replica].step - before)
         end_sequences(state, rules, replica, state.replicas[replica].now)
 
 
@@ -318,7 +346,7 @@ def run_round_robin(
     for replica in range(replicas):
         index = begin[replica]
         while index < len(arrival):
-            if state.counts[0] == 0:
+            if state.counts[0] == 0 or 2 * state.counts[1] >= len(state.results):
                 begin[replica] = index
                 return False
             time = arrival[index]
