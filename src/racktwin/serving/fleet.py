@@ -74,7 +74,8 @@ class State(NamedTuple):
     window: Floats
 
 
-def _record(floats: str, ints: str) -> np.dtype[Any]:
+def record(floats: str, ints: str) -> np.dtype[Any]:
+    """A record of 8-byte fields."""
     return np.dtype(
         [(name, "f8") for name in floats.split()] + [(name, "i8") for name in ints.split()]
     )
@@ -83,30 +84,30 @@ def _record(floats: str, ints: str) -> np.dtype[Any]:
 # now: s the next step starts; step: decode steps done;
 # decoding, context: sequences in decode and tokens in their caches; held_back: steps of balance;
 # ending: no request ends before that step; most: decoding on the fullest rank, unless stale.
-REPLICA = _record(
+REPLICA = record(
     floats="now context",
     ints="step decoding waiting prefilling outstanding held_back busy pending ending most stale",
 )
 # batch: decoding; running: with the prompt; partial: slot whose prompt is part computed;
 # used: blocks, as of step `synced`; promised: sum of the steps its decoding requests end in;
 # share: of the output to come that was reserved at step `since`.
-RANK = _record(
+RANK = record(
     floats="used share",
     ints="queue_head queue_tail oldest newest partial batch running queued synced promised since",
 )
 # arrival, admitted, first: s. prompt, computed: tokens to prefill and done; left: output tokens to
 # come; held: blocks at admission; begun, ends: decode steps; losses: times it was preempted.
-SLOT = _record(
+SLOT = record(
     floats="arrival admitted first",
     ints="number prompt computed left output cached held begun ends priority losses rank "
     "following older newer after_in_step before_in_step",
 )
-RESULT = _record(
+RESULT = record(
     floats="arrival admitted first finish",
-    ints="number output cached losses",
+    ints="number output cached losses replica rank",
 )
 # A step, or a stretch of steps without prompts. begin, end: s; tokens: prefilled.
-STEP = _record(floats="begin end tokens", ints="replica steps batch")
+STEP = record(floats="begin end tokens", ints="replica steps batch")
 SUMS = (
     "busy_seconds",
     "steps",

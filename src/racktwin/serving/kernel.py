@@ -87,6 +87,7 @@ def finish(state: State, rules: Rules, replica: int, slot: int, time: float) -> 
         state.slots[slot].cached,
         state.slots[slot].losses,
     )
+    state.results[at].replica, state.results[at].rank = replica, state.slots[slot].rank
     state.counts[1] += 1
     state.sums[FINISHED] += 1
     state.replicas[replica].outstanding -= 1
@@ -133,7 +134,7 @@ def end_prompts(state: State, rules: Rules, replica: int, done: int, time: float
 
 @compiled
 def note_step(state: State, replica: int, begin: float, steps: int, prefilled: float) -> None:
-    """Log a stretch from `begin` (s) to now, its steps and tokens prefilled, while there is room."""
+    """Log a stretch from `begin` (s) to now, with tokens prefilled, while there is room."""
     at = state.logged[0]
     if at >= len(state.log):
         return
@@ -165,7 +166,8 @@ def account(
     sums[DECODED] += decoded
     sums[PREFILLED] += prefilled
     sums[BATCH] += seconds * state.replicas[replica].decoding
-    sums[BLOCKS] += seconds * state.replicas[replica].context / rules.block
+    context = state.replicas[replica].context - decoded / 2  # on average over the stretch
+    sums[BLOCKS] += seconds * context / rules.block
 
 
 @compiled
@@ -198,9 +200,9 @@ def decode_stretch(
     while taken < steps and time < until:
         low = min(int(place), last)
         part = place - low
-        seconds = base + column[low] + part * (column[low + 1] - column[low])
+        seconds = base + (column[low] + part * (column[low + 1] - column[low]))
         seconds *= clock.scale
-        joules = work + effort[low] + part * (effort[low + 1] - effort[low])
+        joules = work + (effort[low] + part * (effort[low + 1] - effort[low]))
         energy += min(clock.idle * seconds + joules * clock.scale, clock.most * seconds)
         time += seconds
         place += ahead
@@ -237,10 +239,10 @@ def loaded_step(
             attention += attended(clock, clock.prefill_work, *point)
     mean = (total * rules.queries + new) / rules.ranks
     context = depth(state.replicas[replica].context, total) if total else 0.0
-    seconds = base_seconds(clock, tokens, mean) + longest
+    seconds = base_seconds(clock, tokens, mean)
     if total:
         seconds += decode_seconds(clock, most, context)
-    seconds *= clock.scale
+    seconds = (seconds + longest) * clock.scale
     energy = joules(clock, seconds, mean, total / rules.ranks, context)
     energy = min(energy + attention / rules.ranks * clock.scale, clock.most * seconds)
     time = state.replicas[replica].now + seconds
