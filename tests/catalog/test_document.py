@@ -59,6 +59,7 @@ def test_facts_read_as_their_values() -> None:
         ("a: " + "[" * 5000, "nesting depth"),
         ("a: " + "[" * 900 + "]" * 900, "nested too deeply"),
         ("a: \x00", "not valid"),
+        ("a: " + "9" * 5000, "is not a number that can be read"),
     ],
 )
 def test_refused(text: str, message: str) -> None:

@@ -97,3 +97,12 @@ def test_a_long_chain_ends(tmp_path: Path) -> None:
 def test_a_fact_that_is_not_there() -> None:
     with pytest.raises(KeyError):
         catalog.load("chips", "gb300").fact("peak.int4")
+
+
+def test_a_base_that_links_to_itself_or_is_no_name(tmp_path: Path) -> None:
+    (tmp_path / "loop.yaml").symlink_to(tmp_path / "loop.yaml")
+    for base, message in (("loop.yaml", "symbolic links"), ('"a\\0.yaml"', "expected a name")):
+        file = tmp_path / "mine.yaml"
+        file.write_text(f"extends: {base}\n")
+        with pytest.raises(BadInput, match=message):
+            catalog.load("clusters", file)

@@ -107,3 +107,14 @@ def test_places_know_their_domain() -> None:
 def test_memory_as_an_engine_logs_it_is_taken_whole() -> None:
     assert ask("llama-3.1-8b", "h100", Flags(hbm="79.2GiB")).rule.driver == 0
     assert ask("llama-3.1-8b", "h100").rule.driver > 0
+
+
+def test_a_fault_is_told_once_and_a_file_by_its_name() -> None:
+    with pytest.raises(BadInput) as caught:
+        ask("./none.json", "./none.yaml", Flags(tensor=1, hbm="x,x", kv_room=""))
+    assert [(each.key, each.message.partition(";")[0]) for each in caught.value.findings] == [
+        ("none.json", "cannot be read: No such file or directory"),
+        ("none.yaml", "cannot be read: No such file or directory"),
+        ("hbm", "'x' is not a number with a unit"),
+        ("kv_room", "'' is not a number with a unit"),
+    ]

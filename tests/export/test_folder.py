@@ -73,3 +73,28 @@ def test_what_is_no_folder_is_refused(tmp_path: Path) -> None:
             write_folder(goal, FILES)
     with pytest.raises(BadInput, match="cannot be written"):
         write_folder(tmp_path / "file" / "plan", FILES)
+
+
+def test_a_name_that_is_too_long_is_a_finding(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="cannot be written: File name too long"):
+        write_folder(tmp_path / ("a" * 300), FILES)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_between_the_renames_brings_the_old_folder_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    goal = write_folder(tmp_path / "plan", FILES)
+    rename, calls = Path.rename, []
+
+    def interrupted(path: Path, target: Path) -> Path:
+        calls.append(path)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_folder(goal, {"new.txt": ""})
+    assert tree(goal) == FILES
+    assert [path.name for path in tmp_path.iterdir()] == ["plan"]

@@ -159,3 +159,11 @@ def test_precisions(name: str, wanted: str, expected: dict[str, str]) -> None:
 def test_unknown_precision() -> None:
     with pytest.raises(BadInput, match="nvfp4"):
         models.model("deepseek-r1").at("nvfp5")
+
+
+@pytest.mark.parametrize(
+    "path", ["./" + "a" * 300 + ".json", "./" + "a" * 300, "~nobody-of-that-name/config.json"]
+)
+def test_paths_no_system_can_follow(path: str) -> None:
+    with pytest.raises(BadInput, match=r"cannot be read: (File name too long|No such file)"):
+        models.model(path)

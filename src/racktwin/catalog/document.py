@@ -168,9 +168,10 @@ def _scalar(node: yaml.ScalarNode, key: str, findings: list[Finding]) -> Any:
             case "str":
                 return text
     except ValueError:
-        pass
-    line = node.start_mark.line + 1
-    findings.append(Finding(key, f"{node.tag!r}: tags are not supported", line))
+        fault = f"{text[:40]!r} is not a number that can be read"
+    else:
+        fault = f"{node.tag!r}: tags are not supported"
+    findings.append(Finding(key, fault, node.start_mark.line + 1))
     return None
 
 

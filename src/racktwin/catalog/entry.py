@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
@@ -130,7 +131,7 @@ def _file(kind: str, path: Path, trail: tuple[Path, ...]) -> Node:
     """The document at `path` with everything it extends and refers to."""
     node = read(path)
     _check_facts(node)
-    trail = (*trail, path.resolve())
+    trail = (*trail, Path(os.path.realpath(path)))
     base = node.get("extends")
     if base is not None:
         under = _named(kind, base, "extends", trail)
@@ -143,10 +144,10 @@ def _named(kind: str, node: Node, key: str, trail: tuple[Path, ...]) -> Node:
     """The document that the name or path in `node` means."""
     here = Path(node.file)
     fault = None
-    if not isinstance(node.value, str):
+    if not isinstance(node.value, str) or not node.value.isprintable():
         fault = Finding(key, f"expected a name or a file, found {node.plain()!r}", node.line)
     elif is_path(node.value):
-        path = (here.parent / node.value).resolve()
+        path = Path(os.path.realpath(here.parent / node.value))
         if path not in trail and len(trail) < DEEPEST:
             return _file(kind, path, trail)
         circle = " -> ".join(each.name for each in (*trail, path))

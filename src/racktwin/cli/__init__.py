@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -25,6 +26,7 @@ def main(words: Sequence[str] | None = None) -> int:
     """Run one command line (sys.argv by default) and return its exit code."""
     words = list(sys.argv[1:] if words is None else words)
     code = 0
+    _open_streams()
     try:
         if not words or words[0] in ("-h", "--help", "help"):
             print(overview())
@@ -40,8 +42,28 @@ def main(words: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:  # the reader of a pipe (head, less) has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
+    except OSError as fault:  # a full disk behind standard output
+        _drop_output()
+        where = str(fault.filename or "output")
+        found = Finding(where, f"cannot be used: {fault.strerror or fault}")
+        print(BadInput([found], "racktwin"), file=sys.stderr)
+        return BAD_INPUT
     return code
+
+
+def _open_streams() -> None:
+    """Give closed streams a place, and letters that the output cannot encode a stand-in."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+
+
+def _drop_output() -> None:
+    """Send what is left in standard output nowhere, so that closing it does not fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def overview() -> str:
@@ -58,18 +80,7 @@ def _run(verb: str, words: list[str]) -> int:
     """Run a verb; its exit code, 0 unless it returns another."""
     if verb not in VERBS:
         raise BadInput([unknown("verb", verb, VERBS)], "racktwin")
-    from cyclopts import App, CycloptsError, Parameter
+    from racktwin.cli.words import bind
 
-    app = App(
-        "racktwin",
-        default_parameter=Parameter(negative=()),
-        help_format="plaintext",
-        suppress_keyboard_interrupt=False,
-    )
-    app.command(f"racktwin.cli.{verb}:{verb}", name=verb)
-    try:
-        code = app(words, exit_on_error=False, print_error=False, result_action="return_value")
-    except CycloptsError as fault:
-        flag = fault.argument.name if fault.argument else "arguments"
-        raise BadInput([Finding(flag, str(fault))], f"racktwin {verb}") from fault
+    code = bind(verb, words)()
     return code if isinstance(code, int) else 0

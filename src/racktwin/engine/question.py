@@ -89,7 +89,7 @@ def ask(name: str | Path, on: str | Path, flags: Flags | None = None) -> Questio
         checked = precision or known.precision
         findings += sizing.faults(layout, known.architecture, checked, limit)
     if findings or known is None or place is None or rule is None or precision is None:
-        raise BadInput(findings, "fit")
+        raise BadInput(list(dict.fromkeys(findings)), "fit")
     if hbm is not None:  # what an engine sees: the driver has had its part
         rule = msgspec.structs.replace(rule, driver=Bytes(0))
     return Question(
@@ -129,7 +129,9 @@ def _gather(findings: list[Finding], read: Callable[[], T]) -> T | None:
     try:
         return read()
     except BadInput as fault:
-        findings += fault.findings
+        for each in fault.findings:
+            key = fault.source if each.key == "file" else each.key
+            findings.append(msgspec.structs.replace(each, key=key))
         return None
 
 
@@ -160,8 +162,10 @@ def _sizes(key: str, text: str | None, findings: list[Finding]) -> PerStage | No
     if text is None:
         return None
     each = [_size(key, part, findings) for part in str(text).split(",")]
-    sizes = [size for size in each if size is not None]
-    return sizes[0] if len(sizes) == 1 else tuple(sizes)
+    sizes = tuple(size for size in each if size is not None)
+    if len(sizes) < len(each):
+        return None
+    return sizes[0] if len(sizes) == 1 else sizes
 
 
 def _size(key: str, text: str | None, findings: list[Finding]) -> float | None:

@@ -21,8 +21,8 @@ def write_folder(target: str | os.PathLike[str], files: Mapping[str, str]) -> Pa
     Names ending in '.sh' become executable.
     """
     goal = Path(target)
-    _check(goal, files)
     try:
+        _check(goal, files)
         goal.parent.mkdir(parents=True, exist_ok=True)
         fresh = Path(tempfile.mkdtemp(prefix=f".{goal.name}.", dir=goal.parent))
         try:
@@ -81,7 +81,7 @@ def _swap(fresh: Path, goal: Path) -> None:
     goal.rename(old)
     try:
         fresh.rename(goal)
-    except OSError:
+    except BaseException:  # an interrupt too
         old.rename(goal)
         raise
     shutil.rmtree(old, ignore_errors=True)

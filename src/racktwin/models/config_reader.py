@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -154,10 +155,10 @@ def load(path: Path) -> tuple[Any, Any, bool | None]:
 
     path: the file, or a folder that holds one. The last two are None when there is no such file.
     """
-    file = path / "config.json" if path.is_dir() else path
+    file = path / "config.json" if os.path.isdir(path) else path
     quant = file.with_name(file.name.replace("config.json", "hf_quant_config.json"))
     index = file.with_name("model.safetensors.index.json")
-    beside = quant if "hf_quant" not in file.name and quant.is_file() else None
+    beside = quant if "hf_quant" not in file.name and os.path.isfile(quant) else None
     return _parse(file), _parse(beside) if beside else None, _head_stored(index)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from functools import lru_cache
 from pathlib import Path
@@ -65,14 +66,15 @@ def model(name: str | Path) -> Model:
 def _is_path(name: str | Path) -> bool:
     if isinstance(name, Path) or name.endswith(".json") or name.startswith((".", "/", "~")):
         return True
-    return "/" in name and Path(name).is_dir()
+    return "/" in name and os.path.isdir(name)
 
 
 def _from_file(path: Path) -> Model:
-    path = path.expanduser()
-    folder = path if path.is_dir() else path.parent
-    name = (path.name if path.is_dir() else "") or folder.resolve().name
-    if not path.is_dir() and path.name != "config.json":
+    path = Path(os.path.expanduser(path))
+    is_folder = os.path.isdir(path)
+    folder = path if is_folder else path.parent
+    name = (path.name if is_folder else "") or Path(os.path.realpath(folder)).name
+    if not is_folder and path.name != "config.json":
         name = path.stem.removesuffix("_config").rpartition("--")[2]
     config, quant, stored = config_reader.load(path)
     try:
