@@ -1,4 +1,4 @@
-"""Where the verbs print: a screen of at most 100 columns, plain when it is piped."""
+"""Where the verbs print: a screen of 80 to 100 columns, plain when it is piped."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from rich.table import Table
 from rich.text import Text
 
 WIDTH = 100
+NARROWEST = 80  # a narrower terminal folds lines itself, which keeps figures whole
 
 
 def console() -> Console:
     """Standard output; no colour unless it is a terminal."""
     width = WIDTH
     if sys.stdout.isatty():
-        width = min(WIDTH, shutil.get_terminal_size().columns)
+        width = min(WIDTH, max(NARROWEST, shutil.get_terminal_size().columns))
     return Console(width=width, highlight=False, markup=False, emoji=False)
 
 
@@ -27,13 +28,16 @@ def print_screen(parts: Iterable[RenderableType]) -> None:
     """Print the parts of a screen; without colour and trailing blanks when piped."""
     out = console()
     if out.is_terminal:
-        for part in parts:
-            out.print(part)
+        _print(out, parts)
         return
     with out.capture() as captured:
-        for part in parts:
-            out.print(part)
+        _print(out, parts)
     print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
+def _print(out: Console, parts: Iterable[RenderableType]) -> None:
+    for part in parts:  # an address stays whole, however long
+        out.print(part, soft_wrap=isinstance(part, Text) and bool(part.no_wrap))
 
 
 def table(*columns: str, title: str = "", right: tuple[str, ...] = ()) -> Table:
