@@ -35,5 +35,9 @@ class Estimate(msgspec.Struct, frozen=True):
 
     @property
     def relative(self) -> float:
-        """Half the width of the interval over the value (0.09 prints as ±9 %)."""
-        return (self.high - self.low) / (2 * self.value) if self.value else 0.0
+        """Distance to the farther end of the interval over the value (0.09 prints as ±9 %)."""
+        farther = max(self.high - self.value, self.value - self.low)
+        return farther / self.value if self.value else 0.0
+
+    def __str__(self) -> str:
+        return f"{self.value:.4g} ({self.low:.4g} to {self.high:.4g}) {self.unit}"

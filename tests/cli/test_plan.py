@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.json_page import documented, printed
 
+from racktwin import catalog
 from racktwin.cli import main
 
 SMALL = ("llama-3.1-8b", "--on", "hgx-b200", "--gpus", "8", "--input", "2000", "--output", "400")
@@ -54,7 +55,8 @@ def test_the_screen_has_its_form(capsys: pytest.CaptureFixture[str]) -> None:
         "output tok/s/GPU against tok/s/user",
         "why #1 stops at batch ",
         "decode step ",
-        "all 1 GPUs: 1 copies,",
+        "all 1 GPUs: 1 copy,",
+        "requests in flight: ",
         "evidence: TPOT a fixed interval of tpot",
         "TTFT a fixed interval of ttft",
         "operator prices measured",
@@ -154,6 +156,29 @@ def test_every_file_is_written_and_the_deployment_is_read_back(
     assert found["tpot"]["value"] == pytest.approx(best["tpot"]["value"], rel=0.01)
     assert found["ttft"]["value"] == pytest.approx(best["ttft"]["value"], rel=0.02)
     assert found["output_rate"]["value"] == pytest.approx(best["output_rate"]["value"], rel=0.01)
+
+
+def test_own_files_are_found_from_where_the_deployment_lies(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my").mkdir()
+    config = catalog.load("models", "llama-3.1-8b").data["config"]
+    (tmp_path / "my/config.json").write_text(json.dumps(config))
+    (tmp_path / "my/hall.yaml").write_text("extends: hgx-b200\nnodes: 2\n")
+    words = ("my/config.json", "--on", "my/hall.yaml", *SMALL[5:])
+    assert run(capsys, *words, "--out", "out/plan")[0] == 0
+    text = (tmp_path / "out/plan/deployment.yaml").read_text()
+    assert 'model: "../../my/config.json"' in text
+    assert 'cluster: "../../my/hall.yaml"' in text
+    load = ("--input", "2000", "--output", "400", "--concurrency", "16")
+    assert main(["predict", "out/plan/deployment.yaml", *load]) == 0
+
+
+def test_a_chip_is_not_a_cluster(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "llama-3.1-8b", "--on", "h100", *SMALL[5:])
+    assert code == 2
+    assert "'h100' is a chip; name a cluster of it: azure-nd-h100-v5" in err
 
 
 def test_the_screen_says_what_was_written(

@@ -24,7 +24,7 @@ LOAD = (*LENGTHS, "--concurrency", "80")
 HEADS = (
     "Llama 3.1 8B  aggregated TP1, chunks of 4,096",
     "on 8 x 1 GPUs of hgx-b200, trtllm-1.3, FP8 weights, FP8 KV",
-    "2,000 in / 400 out, 10 requests in flight per copy",
+    "2,000 in / 400 out, 80 requests in flight, 10 per copy",
     "of one copy  ",
     *("TTFT  ", "TPOT  ", "output  ", "input + output  ", "cost  ", "requests  ", "batch  "),
     *("prefill work  ", "IT power  "),

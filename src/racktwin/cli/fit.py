@@ -9,6 +9,7 @@ from cyclopts import Parameter
 from racktwin.engine.flags import Flags
 
 SCHEMA = "racktwin/fit/1"
+QUIET = Parameter(show_default=False)
 DOES_NOT_FIT = 1
 
 
@@ -17,8 +18,8 @@ def fit(
     *,
     on: str,
     flags: Annotated[Flags | None, Parameter(name="*")] = None,
-    explain: bool = False,
-    json: bool = False,
+    explain: Annotated[bool, QUIET] = False,
+    json: Annotated[bool, QUIET] = False,
 ) -> int:
     """Does a model load, how much room is left for KV, and what would make it fit.
 
@@ -41,7 +42,7 @@ def fit(
     json
         Print JSON (schema racktwin/fit/1) instead of a screen.
     """
-    from racktwin.cli.console import console, print_json
+    from racktwin.cli.console import print_json, print_screen
     from racktwin.cli.ledger import ledger, screen
     from racktwin.engine.fit import answer
     from racktwin.engine.question import ask
@@ -50,7 +51,5 @@ def fit(
     if json:
         print_json({"schema": SCHEMA, **ledger(found)})
     else:
-        out = console()
-        for part in screen(found, explain):
-            out.print(part)
+        print_screen(screen(found, explain))
     return 0 if found.fits else DOES_NOT_FIT

@@ -109,7 +109,8 @@ def _head(answer: Answer) -> Text:
     question, layout, fit = answer.question, answer.layout, answer.memory
     size = parameters(question.model.architecture).total / 1e9
     chips = f"{layout.gpus} x {question.place.chip.name.upper()}"
-    chosen = " (smallest that fits)" if answer.chosen and answer.fits else ""
+    smallest = answer.chosen and answer.fits and question.gpus is None
+    chosen = " (smallest that fits)" if smallest else ""
     return Text.assemble(
         (question.model.title, "bold"),
         f" ({size:,.1f} B) in {question.precision.name}, cache {question.precision.kv}",

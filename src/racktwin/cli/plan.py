@@ -25,11 +25,11 @@ def plan(
 ) -> int:
     """Rank every deployment of a model on a cluster that meets the latency limits.
 
-      racktwin plan deepseek-r1 --on azure-nd-gb300-v6 --input 8192 --output 1024 --tpot 20ms
-      racktwin plan llama-3.1-70b --on hgx-b200 --gpus 16 --input 2000 --output 500 --ttft 1s
-      racktwin plan gpt-oss-120b --on hgx-b200 --on hgx-b300 --input 1024 --output 1024
+    racktwin plan deepseek-r1 --on azure-nd-gb300-v6 --input 8192 --output 1024
+    racktwin plan llama-3.1-70b --on hgx-b200 --input 2000 --output 500 --tpot 25ms
+    racktwin plan qwen3-32b --on hgx-b200 --on hgx-b300 --input 1024 --output 1024
 
-    Exit code: 0 something meets the limits, 1 nothing does (the closest is shown), 2 bad input.
+    Exit code: 0 something meets the limits, 1 nothing does, 2 bad input.
 
     Parameters
     ----------

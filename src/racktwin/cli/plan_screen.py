@@ -16,10 +16,11 @@ from racktwin.estimate import Estimate
 from racktwin.planning.ask import Ask
 from racktwin.planning.choice import Choice
 from racktwin.planning.objective import OBJECTIVES
-from racktwin.planning.plan import Plan
+from racktwin.planning.plan import EQUAL, Plan
 from racktwin.units import Seconds, Watts
 
 LEFT = 51  # columns of the plot beside the reasons
+NOTABLE = 0.01  # shares below this are not mentioned
 COLUMNS = ("GPUs", "out tok/s/GPU", "(total)", "TPOT ms", "TTFT s", "rack kW", "$/Mtok out")
 
 
@@ -30,6 +31,7 @@ def screen(plan: Plan) -> Iterator[RenderableType]:
     if not plan.choices:
         yield Text("nothing meets the limits; this comes closest:", style="bold yellow")
     yield _ranking(plan.choices or (plan.best,))
+    yield from _idle(plan)
     yield ""
     yield from _beside(_front(plan), _why(plan))
     yield ""
@@ -92,16 +94,28 @@ def _ranking(choices: Sequence[Choice]) -> Table:
 
 
 def _sure(estimate: Estimate, form: str, scale: float = 1.0) -> str:
-    """The value with its interval; where that is wider than the value, its two ends."""
+    """The value with its interval; where an error may exceed the value, that and the upper end."""
     if estimate.relative <= 1:
         return f"{estimate.value * scale:{form}} ±{estimate.relative:.0%}"
-    return f"{estimate.low * scale:.2g}-{estimate.high * scale:.2g}"
+    return f"{estimate.value * scale:.2g}-{estimate.high * scale:.2g}"
+
+
+def _idle(plan: Plan) -> Iterator[str]:
+    """Why rows may not stand in the order of the figures shown."""
+    gpus, found = plan.ask.gpus, []
+    for rank, each in enumerate(plan.choices, 1):
+        left = gpus - each.deployment.gpus * each.deployment.copies
+        if left > EQUAL * gpus:
+            found.append(f"#{rank} {left:,}")
+    if found and plan.ask.objective != "latency":
+        yield f"ranked with idle GPUs counted as spent; left idle of {gpus:,}: {', '.join(found)}"
 
 
 def _front(plan: Plan) -> list[str]:
     users = [each.per_user for each in plan.front]
     rates = [each.per_gpu for each in plan.front]
-    return ["output tok/s/GPU against tok/s/user", *scatter(users, rates)]
+    marked = plan.best.per_user.value, plan.best.output_rate.value
+    return ["output tok/s/GPU against tok/s/user (O: #1)", *scatter(users, rates, marked)]
 
 
 def _why(plan: Plan) -> list[str]:
@@ -111,17 +125,26 @@ def _why(plan: Plan) -> list[str]:
     lines = [
         f"why #1 stops at batch {_batch(best):,} per rank" if plan.choices else "what it misses",
         *wrap(best.limit, WIDTH - LEFT, initial_indent="  ", subsequent_indent="  "),
-        f"  decode step {step * 1e3:.1f} ms:",
+        f"  decode step {step * 1e3:.1f} ms{_stalls(best, step)}:",
         *(f"    {seconds / step:4.0%}  {name}" for name, seconds in shares),
     ]
     watts = best.watts.value * best.deployment.gpus * best.deployment.copies
-    copies = f"{best.deployment.copies:,} copies"
-    if best.busy_copies < best.deployment.copies:
+    many = best.deployment.copies
+    copies = f"{many:,} {'copy' if many == 1 else 'copies'}"
+    if best.busy_copies < many:
         copies += f" ({best.busy_copies:,} busy)"
     rate = best.cluster_rate
     shown = f"{rate / 1e6:,.2f} M" if rate >= 1e6 else f"{rate:,.0f}"
     all_of_it = f"{shown} out tok/s, {Watts(watts).text(3)}"
-    return [*lines, f"all {plan.ask.gpus:,} GPUs: {copies},", f"  {all_of_it}"]
+    load = f"  requests in flight: {best.concurrency * best.busy_copies:,.0f}"
+    return [*lines, f"all {plan.ask.gpus:,} GPUs: {copies},", f"  {all_of_it}", load]
+
+
+def _stalls(best: Choice, step: float) -> str:
+    """What prefill in between adds to a decode step; nothing where it has GPUs of its own."""
+    pool = best.deployment.serve
+    stalls = best.tpot.value * pool.speculation.tokens_per_step - step if pool else 0.0
+    return f" + {stalls * 1e3:.1f} ms of prefill" if stalls > NOTABLE * step else ""
 
 
 def _batch(choice: Choice) -> int:
@@ -141,8 +164,10 @@ def _footing(plan: Plan) -> Iterator[RenderableType]:
     measured = sum(each.kind == "measured" for each in known)
     yield f"evidence: TPOT {best.tpot.evidence}"
     yield f"          TTFT {best.ttft.evidence}"
-    others = sorted(str(each) for each in known if each.kind != "measured")
-    rest = [f"{measured} of {len(known)} operator prices measured", *others]
+    rest = [f"{measured} of {len(known)} operator prices measured"]
+    for kind in ("formula", "assumed"):
+        parts = [name for name, each in best.evidence.items() if kind in {e.kind for e in each}]
+        rest += [f"by {kind}: {', '.join(parts)} (plan.json says which)"] if parts else []
     yield f"kernels:  {'; '.join(rest)}"
     yield f"price:    ${ask.price:.2f}/GPU/h ({ask.price_note})"
 
@@ -154,6 +179,8 @@ def comparison(plans: Sequence[Plan]) -> Iterator[RenderableType]:
     best = [each.best for each in plans]
     rows = {
         "deployment": [each.deployment.title for each in best],
+        "precision": [each.ask.precision.name.upper() for each in plans],
+        "$/GPU/h": [f"{each.ask.price:.2f}" for each in plans],
         "within the limits": ["yes" if each.choices else "no" for each in plans],
         "GPUs of a copy": [f"{each.deployment.gpus:,}" for each in best],
         "output tok/s/GPU": [_sure(each.output_rate, ",.0f") for each in best],

@@ -6,15 +6,20 @@ from collections.abc import Sequence
 
 
 def scatter(
-    across: Sequence[float], up: Sequence[float], width: int = 40, height: int = 7
+    across: Sequence[float],
+    up: Sequence[float],
+    marked: tuple[float, float],
+    width: int = 40,
+    height: int = 7,
 ) -> list[str]:
-    """Lines of a plot with both axes from zero; one star per occupied cell."""
-    right, top = max(across, default=1.0) or 1.0, max(up, default=1.0) or 1.0
+    """Lines of a plot with both axes from zero; a star per occupied cell, O at `marked`."""
+    right, top = max(*across, marked[0]), max(*up, marked[1])
     cells = [[" "] * width for _ in range(height)]
-    for x, y in zip(across, up, strict=True):
+    points = [(x, y, "*") for x, y in zip(across, up, strict=True)]
+    for x, y, sign in (*points, (*marked, "O")):
         column = min(width - 1, int(x / right * width))
         row = min(height - 1, int(y / top * height))
-        cells[height - 1 - row][column] = "*"
+        cells[height - 1 - row][column] = sign
     label = f"{top:,.0f}"
     lines = [
         f"{label if index == 0 else '':>7} |{''.join(row).rstrip()}"

@@ -24,16 +24,17 @@ def predict(
 ) -> int:
     """Latency, throughput, power and cost of a deployment under a steady load.
 
-      racktwin predict deployment.yaml --input 8192 --output 1024 --concurrency 4096
-      racktwin predict deployment.yaml --input 8192 --output 1024 --rate 40/s
+    racktwin predict deployment.yaml --input 8192 --output 1024 --concurrency 4096
+    racktwin predict deployment.yaml --input 8192 --output 1024 --rate 40/s
 
-    The load is the total over all copies. Exit code: 0 it is carried, 1 it is more than the
-    deployment can carry, 2 bad input.
+    The load is the total over all copies.
+
+    Exit code: 0 it is carried, 1 it is more than can be carried, 2 bad input.
 
     Parameters
     ----------
     deployment
-        A deployment.yaml.
+        A deployment.yaml, as `racktwin plan --out` writes one.
     input
         Mean input tokens of a request.
     output

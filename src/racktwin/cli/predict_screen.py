@@ -23,7 +23,7 @@ def screen(found: Prediction) -> Iterator[RenderableType]:
         f"{deployment.engine.name}, {deployment.precision.name.upper()} weights, "
         f"{deployment.precision.kv.upper()} KV"
     )
-    yield f"{traffic.input:,.0f} in / {traffic.output:,.0f} out, {found.wanted} per copy"
+    yield f"{traffic.input:,.0f} in / {traffic.output:,.0f} out, {found.wanted}"
     if found.overloaded:
         queue = "without end" if math.isinf(state.queued) else f"for {state.queued:,.1f} s"
         yield Text(f"more than it can carry: requests queue {queue} ({state.limit})", "bold yellow")
@@ -47,7 +47,10 @@ def screen(found: Prediction) -> Iterator[RenderableType]:
     step = sum(state.parts.values())
     shares = sorted(state.parts.items(), key=lambda part: -part[1])
     listed = ", ".join(f"{name} {seconds / step:.0%}" for name, seconds in shares)
-    yield f"decode step {step * 1e3:.1f} ms: {listed}"
+    gain = deployment.serve.speculation.tokens_per_step if deployment.serve else 0.0
+    stalls = state.tpot * gain - step
+    waits = f", stalls by prefill {stalls * 1e3:.1f} ms" if stalls > 0.01 * step else ""
+    yield f"decode step {step * 1e3:.1f} ms{waits}: {listed}"
     yield f"evidence: TPOT {found.tpot.evidence}"
     yield f"          TTFT {found.ttft.evidence}"
     yield f"price:    ${found.price:.2f}/GPU/h ({found.price_note})"

@@ -16,6 +16,7 @@ from racktwin.dashboard.scatter import Point, scatter
 from racktwin.estimate import Estimate
 from racktwin.planning.choice import Choice
 from racktwin.planning.plan import Plan
+from racktwin.units import Seconds
 
 COLUMNS = ("GPUs", "out tok/s/GPU", "total tok/s/GPU", "TPOT ms", "TTFT s", "rack kW", "$/Mtok out")
 SERIES = ("aggregated", "disaggregated", "the choice")
@@ -28,7 +29,7 @@ def plan_report(plan: Plan) -> str:
     best, ask = plan.best, plan.ask
     return page.render(
         model=ask.model.title,
-        cluster=ask.cluster.title,
+        cluster=ask.cluster.title + (f", {ask.cluster.source}" if ask.cluster.source else ""),
         question=_question(plan),
         met=bool(plan.choices),
         headline=list(_headline(best)),
@@ -49,7 +50,7 @@ def plan_report(plan: Plan) -> str:
 def _question(plan: Plan) -> str:
     ask = plan.ask
     limits = {"TTFT": ask.ttft, "TPOT": ask.tpot}
-    said = [f"{name} at most {limit * 1e3:,g} ms" for name, limit in limits.items() if limit]
+    said = [f"{name} at most {Seconds(limit)}" for name, limit in limits.items() if limit]
     return (
         f"{ask.precision.name.upper()} weights, {ask.precision.kv.upper()} KV, {ask.epoch.name}; "
         f"{ask.traffic.input:,.0f} tokens in, {ask.traffic.output:,.0f} out; "
@@ -69,8 +70,15 @@ def _headline(best: Choice) -> Iterator[tuple[str, str, str]]:
     yield f"{tpot.value * 1e3:,.1f} ms", "per output token", _sure(tpot, 1e3)
     yield f"{ttft.value:,.2f} s", "to first token", _sure(ttft)
     yield f"${best.cost.value:,.2f}", "per million output tokens", _sure(best.cost)
-    copies = f"{best.busy_copies:,} copies of {best.deployment.gpus:,} GPUs"
-    yield f"{best.cluster_rate / 1e6:,.2f} M", "output tokens/s in all", copies
+    load = f"requests in flight: {best.concurrency * best.busy_copies:,.0f}"
+    copies = f"{_copies(best.busy_copies)} of {best.deployment.gpus:,} GPUs; {load}"
+    whole = best.cluster_rate
+    shown = f"{whole / 1e6:,.2f} M" if whole >= 1e6 else f"{whole:,.0f}"
+    yield shown, "output tokens/s in all", copies
+
+
+def _copies(count: int) -> str:
+    return f"{count:,} {'copy' if count == 1 else 'copies'}"
 
 
 def _front(plan: Plan) -> str:
@@ -112,11 +120,11 @@ def _row(choice: Choice) -> dict[str, Any]:
 
 def _seating(plan: Plan) -> str:
     best, cluster = plan.best, plan.ask.cluster
+    drawn = " The first are drawn, every second one paler." if best.deployment.copies > 1 else ""
     return (
-        f"A copy has {best.deployment.gpus:,} GPUs, {best.deployment.copies:,} copies fit into "
-        f"{plan.ask.gpus:,}; the first of them are drawn, every second one paler. A box is a GPU, "
-        f"a column a host of {cluster.gpus_per_host}, a block an NVLink domain of "
-        f"{cluster.gpus_per_domain}."
+        f"A copy has {best.deployment.gpus:,} GPUs; {plan.ask.gpus:,} hold "
+        f"{_copies(best.deployment.copies)}.{drawn} A box is a GPU, a column a host of "
+        f"{cluster.gpus_per_host}, a block an NVLink domain of {cluster.gpus_per_domain}."
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -20,21 +21,21 @@ from racktwin.models.precision import PARTS
 
 COLUMN = 32  # where comments begin
 PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
-WORDS = {"true", "false", "null"}  # plain words that YAML takes for something else
+WORDS = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}  # what YAML reads as no word
 T = TypeVar("T")
 
 
-def write_deployment(deployment: Deployment) -> str:
-    """The text of a deployment.yaml that reads back as `deployment`.
+def write_deployment(deployment: Deployment, folder: str = ".") -> str:
+    """The text of a deployment.yaml that reads back as `deployment` from a file in `folder`.
 
     Raises BadInput when a part of it has no name: a model, cluster, engine or precision that was
     put together in Python and lies in no file.
     """
     lines = ["# Every key, unit and default: docs/reference/deployment.md"]
-    lines += _line("model", text(_model_name(deployment.model)), deployment.model.title)
+    lines += _line("model", text(_model_name(deployment.model, folder)), deployment.model.title)
     cluster = deployment.cluster
     shape = f"{cluster.gpus:,} {cluster.chip.title} GPUs"
-    lines += _line("cluster", _cluster(deployment), shape)
+    lines += _line("cluster", _cluster(deployment, folder), shape)
     _same("engine", epoch, deployment.engine.name, deployment.engine)
     lines += _line("engine", text(deployment.engine.name), "engine and version")
     precision = _precision(deployment.model, deployment.precision)
@@ -68,8 +69,9 @@ def _line(key: str, value: str, comment: str = "") -> list[str]:
 
 def _pool(pool: Pool, experts: int) -> Iterator[str]:
     layout, mtp = pool.layout, pool.speculation
+    gpus = f"{layout.gpus} GPU{'s' * (layout.gpus > 1)}"
     rows = [
-        ("replicas", pool.replicas, f"in one copy, of {layout.gpus} GPUs each"),
+        ("replicas", pool.replicas, f"in one copy, of {gpus} each"),
         ("tensor", layout.tensor, "ranks that split each attention and dense layer"),
         ("pipeline", layout.pipeline, "stages that share out the layers"),
         ("attention_data", layout.attention_data, "ranks with their own sequences and cache"),
@@ -91,22 +93,23 @@ def _pool(pool: Pool, experts: int) -> Iterator[str]:
         yield from _line("  mtp", flow, "drafts a step; probability of each")
 
 
-def _model_name(of: Model) -> str:
+def _model_name(of: Model, folder: str) -> str:
     """A name or path that stands for `of`; a published quantized checkpoint ends in its format."""
     names = [of.source] if of.kind == "given" else [of.name, f"{of.name}-{of.precision.name}"]
     for name in names:
         if _loads(model, name) == of:
-            return name
+            return _seen_from(folder, name) if of.kind == "given" else name
     raise _unnamed("model", of.name)
 
 
-def _cluster(deployment: Deployment) -> str:
+def _cluster(deployment: Deployment, folder: str) -> str:
     cluster = deployment.cluster
     name = cluster.source or cluster.name
     base = _loads(hardware.cluster, name)
     if base is None:
         raise _unnamed("cluster", name)
-    words = {"extends": text(name)}
+    shown = text(_seen_from(folder, name) if cluster.source else name)
+    words = {"extends": shown}
     if cluster.hosts != base.hosts:
         whole, rest = divmod(cluster.hosts, cluster.rack.hosts)
         words |= {"nodes": str(cluster.hosts)} if rest else {"racks": str(whole)}
@@ -117,7 +120,15 @@ def _cluster(deployment: Deployment) -> str:
     if priced != cluster:
         raise _unnamed("cluster", name)
     flow = ", ".join(f"{key}: {word}" for key, word in words.items())
-    return text(name) if len(words) == 1 else f"{{{flow}}}"
+    return shown if len(words) == 1 else f"{{{flow}}}"
+
+
+def _seen_from(folder: str, name: str) -> str:
+    """The path `name` as a file in `folder` has to give it; what is not relative stays."""
+    path = os.path.expanduser(name)
+    if os.path.isabs(path) or not os.path.exists(path):
+        return name
+    return os.path.relpath(os.path.abspath(path), os.path.realpath(folder))
 
 
 def _precision(of: Model, precision: Precision) -> dict[str, str]:

@@ -36,7 +36,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
 class Prediction(msgspec.Struct, frozen=True, kw_only=True):
     """What a deployment does under a load; figures of one copy, each with its interval.
 
-    wanted: the load of one copy. price: $/GPU/h. notes: remarks on the file.
+    wanted: the load in words. price: $/GPU/h. notes: remarks on the file.
     """
 
     deployment: Deployment
@@ -68,12 +68,18 @@ def predicted(path: str | Path, load: Load) -> Prediction:
         raise BadInput(faults, str(path))
     if load.concurrency is not None:
         state = served.closed(traffic, load.concurrency / deployment.copies)
-        wanted = f"{load.concurrency / deployment.copies:,.4g} requests in flight"
+        wanted = _share(load.concurrency, "requests in flight", deployment.copies)
     else:
         rate = float(Rate.parse(load.rate or ""))
         state = served.open(traffic, rate / deployment.copies)
-        wanted = f"{rate / deployment.copies:,.4g} requests/s"
+        wanted = _share(rate, "requests/s", deployment.copies)
     return _prediction(deployment, traffic, wanted, state, price, notes)
+
+
+def _share(whole: float, unit: str, copies: int) -> str:
+    """A load over all copies (any unit), and what one of several gets."""
+    text = f"{whole:,.6g} {unit}"
+    return text if copies == 1 else f"{text}, {whole / copies:,.4g} per copy"
 
 
 def _lacking(served: Served, traffic: Traffic) -> Iterator[Finding]:
@@ -129,7 +135,7 @@ def _traffic(load: Load, deployment: Deployment) -> tuple[Traffic, float | None]
     if (load.concurrency is None) == (load.rate is None):
         found.append(Finding("--concurrency", "give either --concurrency or --rate"))
     if load.concurrency is not None and not 0 < load.concurrency <= MOST:
-        message = f"expected more than 0 requests in flight, found {load.concurrency:g}"
+        message = f"expected more than 0 to {MOST:,.0f} requests, found {load.concurrency:g}"
         found.append(Finding("--concurrency", message))
     values: list[float | None] = []
     for shape, key, text in (

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from racktwin import hardware
+from racktwin import catalog, hardware
 from racktwin.engine import epochs
 from racktwin.engine.deployment import Speculation
 from racktwin.finding import BadInput, Finding, unknown
@@ -158,11 +158,20 @@ def _precision(model: Model, chip: Chip, wish: Wish) -> Precision:
 
 
 def _cluster(name: str, wish: Wish, findings: list[Finding]) -> Cluster | None:
+    if name in catalog.names("chips"):
+        holding = [each for each in catalog.names("clusters") if _chip(each) == name]
+        hint = f"name a cluster of it: {', '.join(holding)}" if holding else "name a cluster"
+        findings.append(Finding("--on", f"{name!r} is a chip; {hint}"))
+        return None
     found = _gather(findings, lambda: hardware.cluster(name), "--on")
     if found is None:
         return None
     size = "--racks" if wish.nodes is None else "--nodes"
     return _gather(findings, lambda: found.with_(wish.racks, wish.nodes), size)
+
+
+def _chip(cluster: str) -> str:
+    return hardware.cluster(cluster).chip.name
 
 
 def _gather(findings: list[Finding], read: Callable[[], T], key: str = "") -> T | None:
