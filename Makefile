@@ -3,6 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+DEV := $(VENV)/.developing
 PIP_INSTALL := install -qq --disable-pip-version-check --no-input
 
 .PHONY: help run test check style types layers rules bench docs clean
@@ -18,33 +19,43 @@ test: check ## check, then the whole suite
 
 check: style types layers rules ## the quick gate, under 30 s; `make -k check` shows every failure at once
 
-style: $(STAMP)
+style: $(DEV)
 	$(BIN)/ruff check --quiet --output-format concise .
 	$(BIN)/ruff format --quiet --check .
 
-types: $(STAMP)
+types: $(DEV)
 	$(BIN)/mypy --no-error-summary
 
-layers: $(STAMP)
+layers: $(DEV)
 	$(BIN)/lint-imports --no-logo > $(VENV)/layers.txt || { cat $(VENV)/layers.txt; exit 1; }
 
-rules: $(STAMP)
+rules: $(DEV)
 	$(BIN)/python tools/check.py
 
-bench: $(STAMP) ## measure the speed figures that the docs quote
+bench: $(DEV) ## measure the speed figures that the docs quote
 	$(BIN)/python -m benchmarks
 
-docs: $(STAMP) ## run the commands shown in README and docs/ again and keep their output
+docs: $(DEV) ## run the commands shown in README and docs/ again and keep their output
 	$(BIN)/python tools/docs.py
 
 # pip comes with venv where ensurepip is installed, and from outside where Debian leaves it out.
+PIP = $(shell test -x $(BIN)/pip && echo $(BIN)/python -m pip || echo $(PYTHON) -m pip --python $(BIN)/python)
+
 $(STAMP): pyproject.toml requirements.lock
 	@echo "setting up $(VENV) with $(PYTHON) (once, about a minute)"
 	@$(PYTHON) -m venv $(VENV) > /dev/null 2>&1 || $(PYTHON) -m venv --without-pip $(VENV)
-	@pip="$(BIN)/python -m pip"; test -x $(BIN)/pip || pip="$(PYTHON) -m pip --python $(BIN)/python"; \
-	$$pip $(PIP_INSTALL) -r requirements.lock && \
-	$$pip $(PIP_INSTALL) --no-deps --no-build-isolation -e .
+	@$(MAKE) --silent $(VENV)/packages
 	@touch $(STAMP)
+
+$(DEV): $(STAMP) requirements-dev.lock
+	@echo "adding the tools of development"
+	@$(PIP) $(PIP_INSTALL) -r requirements-dev.lock
+	@touch $(DEV)
+
+.PHONY: $(VENV)/packages
+$(VENV)/packages:
+	@$(PIP) $(PIP_INSTALL) -r requirements.lock
+	@$(PIP) $(PIP_INSTALL) --no-deps --no-build-isolation -e .
 
 clean: ## remove what was built
 	rm -rf $(VENV) plan dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
