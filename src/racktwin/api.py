@@ -18,7 +18,9 @@ from racktwin.engine import epochs
 from racktwin.engine.deployment import Deployment, Speculation
 from racktwin.engine.deployment_file import read_deployment
 from racktwin.hardware import Cluster, chip, cluster
+from racktwin.hardware import cluster as load_cluster
 from racktwin.models import Model, model
+from racktwin.models import model as load_model
 from racktwin.planning.ask import Ask
 from racktwin.planning.plan import Plan
 from racktwin.planning.plan import plan as search
@@ -45,8 +47,8 @@ def deployment(path: str | Path) -> Deployment:
 
 
 def plan(
-    model: Model,
-    cluster: Cluster,
+    model: Model | str,
+    cluster: Cluster | str,
     traffic: Traffic,
     *,
     ttft: float | None = None,
@@ -59,8 +61,11 @@ def plan(
 ) -> Plan:
     """Rank every deployment; the flags of `racktwin plan`. ttft, tpot: s; price: $/GPU/h.
 
-    mtp: drafts and their acceptance. Further keywords are those of `planning.ask.Ask`.
+    model, cluster: or their names. mtp: drafts and their acceptance. Further keywords are those of
+    `planning.ask.Ask`.
     """
+    model = load_model(model) if isinstance(model, str) else model
+    cluster = load_cluster(cluster) if isinstance(cluster, str) else cluster
     ask = Ask(
         model=model,
         cluster=cluster,

@@ -55,6 +55,10 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
         """Output tokens/s/GPU."""
         return self.output_rate
 
+    def __repr__(self) -> str:
+        figures = f"{self.output_rate}, TPOT {self.tpot}, TTFT {self.ttft}"
+        return f"Choice({self.deployment.title} on {self.deployment.gpus:,} GPUs: {figures})"
+
 
 def choose(priced: Priced, candidates: Candidates, index: int) -> Choice:
     """The full record of candidate number `index`."""

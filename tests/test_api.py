@@ -1,0 +1,35 @@
+"""The twin from Python."""
+
+from __future__ import annotations
+
+import pytest
+
+import racktwin as rt
+
+
+@pytest.mark.usefixtures("fixed_intervals")
+def test_names_and_records_plan_the_same() -> None:
+    cluster = rt.cluster("azure-nd-gb300-v6", racks=2)
+    traffic = rt.traffic(input=1024, output=256)
+    by_record = rt.plan(rt.model("qwen3-32b"), cluster, traffic, tpot=rt.ms(20), top=2)
+    by_name = rt.plan("qwen3-32b", cluster, traffic, tpot=0.020, top=2)
+    assert by_record.best.throughput_per_gpu == by_name.best.throughput_per_gpu
+    assert by_record.best.tpot.value <= 0.020
+    assert by_name.best.deployment.title in repr(by_name.best)
+    assert len(repr(by_name.best)) < 400
+    table = by_name.table()
+    assert table["output_rate"].to_list() == [each.output_rate.value for each in by_name.choices]
+
+
+def test_a_deployment_file_is_predicted(root: object) -> None:
+    deployment = rt.deployment(f"{root}/examples/llama-3.1-70b-b200.yaml")
+    alone = rt.predict(deployment, rt.traffic(1024, 128), concurrency=1)
+    busy = rt.predict(deployment, rt.traffic(1024, 128), rate=alone.requests)
+    assert busy.requests == pytest.approx(alone.requests, rel=1e-6)
+    with pytest.raises(TypeError, match="concurrency or rate"):
+        rt.predict(deployment, rt.traffic(1024, 128))
+
+
+def test_an_unknown_name_is_no_attribute() -> None:
+    with pytest.raises(AttributeError, match="clsuter"):
+        rt.clsuter  # noqa: B018
