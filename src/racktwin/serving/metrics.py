@@ -1,0 +1,96 @@
+"""What users feel of a request, as the benchmark tools define it; limits on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from racktwin.serving.fleet import Floats
+
+FIGURES = ("ttft", "tpot", "itl", "e2e", "queue")
+
+
+class Definition(msgspec.Struct, frozen=True):
+    """How a tool counts; docs/reference/metrics.md says it at length.
+
+    pooled: ITL is the time between any two chunks of any request, else the mean of a request.
+    rank: percentiles are values that occurred (nearest rank), else lines between them.
+    whole: every request counts, else those outside warm-up and drain.
+    """
+
+    name: str
+    pooled: bool
+    rank: bool
+    whole: bool
+
+
+DEFINITIONS = {
+    each.name: each
+    for each in (
+        Definition("vllm", pooled=True, rank=False, whole=False),
+        Definition("aiperf", pooled=False, rank=False, whole=False),
+        Definition("mlperf", pooled=False, rank=True, whole=True),
+    )
+}
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """Latencies a good request stays within, s."""
+
+    ttft: float = np.inf
+    tpot: float = np.inf
+    e2e: float = np.inf
+
+
+def figures(results: NDArray[Any], first_token: float) -> Floats:
+    """`FIGURES` of finished requests, s, a row each; NaN where one has none.
+
+    first_token: s from the end of a prompt's step to the client.
+    """
+    arrival, first, finish = results["arrival"], results["first"], results["finish"]
+    gaps = results["output"] - 1
+    with np.errstate(divide="ignore", invalid="ignore"):
+        tpot = np.where(gaps > 0, (finish - first) / gaps, np.nan)
+    return np.stack(
+        [
+            first - arrival + first_token,
+            tpot,
+            tpot,
+            finish - arrival + first_token,
+            results["admitted"] - arrival,
+        ]
+    )
+
+
+def good(found: Floats, limits: Limits) -> NDArray[np.bool_]:
+    """Requests within every limit; `found` as `figures` gives it, s. One token has no TPOT."""
+    ttft, tpot, _, e2e, _ = found
+    within: NDArray[np.bool_] = (ttft <= limits.ttft) & (e2e <= limits.e2e)
+    return within & ~(tpot > limits.tpot)
+
+
+def gaps(log: NDArray[Any], mixed: bool) -> tuple[Floats, Floats]:
+    """Times between chunks, s, and how often each occurred, from logged steps of a pool.
+
+    Unmixed, a gap also holds the steps with prompts that came before; they stalled the sequences
+    that decoded then.
+    """
+    if mixed:
+        seconds = (log["end"] - log["begin"]) / log["steps"]
+        return seconds, (log["steps"] * log["batch"]).astype(float)
+    log = log[np.lexsort((log["begin"], log["replica"]))]
+    length = log["end"] - log["begin"]
+    loaded = log["tokens"] > 0
+    stalled = np.concatenate([[0.0], np.cumsum(np.where(loaded, length, 0.0))])[1:]
+    rows = np.flatnonzero(~loaded)
+    before = np.concatenate([[-1], rows[:-1]])
+    same = (before >= 0) & (log["replica"][before] == log["replica"][rows])
+    stall = np.where(same, stalled[rows] - stalled[np.maximum(before, 0)], 0.0)
+    step, batch = length[rows] / log["steps"][rows], log["batch"][rows]
+    held = np.where(stall > 0, log["batch"][np.maximum(rows - 1, 0)], batch)
+    seconds = np.concatenate([step + stall, step])
+    often = np.concatenate([held, log["steps"][rows] * batch - np.minimum(held, batch)])
+    return seconds, often.astype(float)

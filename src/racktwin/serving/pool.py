@@ -1,0 +1,87 @@
+"""A pool of equal replicas under simulation: its state, which grows with need, and its readings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from racktwin.serving.batching import Draft
+from racktwin.serving.clock import Clock
+from racktwin.serving.fleet import RESULT, SLOT, STEP, SUMS, Floats, Rules, State, state
+from racktwin.serving.scheduling import ring_for
+
+SLOTS = 1 << 15  # requests there is room for at first
+READINGS = (*SUMS, "outstanding", "waiting")
+
+
+class Pool:
+    """State, rules and clock of a role's replicas, and the array a step is drafted in."""
+
+    def __init__(self, replicas: int, rules: Rules, clock: Clock, slots: int = SLOTS) -> None:
+        self.rules, self.clock = rules, clock
+        self.state = state(replicas, rules, slots)
+        self.draft = Draft(*(np.zeros(rules.ranks) for _ in Draft._fields))
+
+    @property
+    def replicas(self) -> int:
+        """Replicas, each pipeline stage counted as one."""
+        return len(self.state.replicas)
+
+    def grow(self) -> None:
+        """Twice as many slots, when none is free; room for the results of all."""
+        old, left = self.state, int(self.state.counts[0])
+        if left:
+            return
+        count = len(old.slots)
+        more = np.arange(2 * count - 1, count - 1, -1, dtype=np.int64)
+        self.state = old._replace(
+            slots=np.concatenate([old.slots, np.zeros(count, SLOT)]),
+            results=np.concatenate([old.results, np.zeros(2 * count, RESULT)]),
+            free=np.concatenate([more, np.zeros(count, np.int64)]),
+        )
+        self.state.counts[0] = count
+
+    def hold_ends(self, output: int) -> None:
+        """Make the ring of ends long enough for answers of `output` tokens."""
+        steps = ring_for(output, self.rules)
+        old = self.state.ring
+        if steps <= self.rules.ring:
+            return
+        ring = np.full((len(old), steps), -1, np.int64)
+        replica, place = np.nonzero(old >= 0)
+        first = old[replica, place]
+        ring[replica, self.state.slots["ends"][first] & (steps - 1)] = first
+        self.state = self.state._replace(ring=ring)
+        self.rules = self.rules._replace(ring=steps)
+
+    def take(self) -> NDArray[Any]:
+        """The results since the last time."""
+        count = int(self.state.counts[1])
+        taken = self.state.results[:count].copy()
+        self.state.counts[1] = 0
+        return taken
+
+    def renumber(self, by: int) -> None:
+        """The first `by` requests of the window are gone."""
+        self.state.slots["number"] -= by
+
+    def watch(self, begin: float, end: float) -> None:
+        """Log steps that overlap begin..end, s, as many as there is room for."""
+        self.state.window[:] = begin, end
+        self.state.logged[0] = 0
+
+    def room_for_log(self, steps: int) -> None:
+        """Keep up to `steps` logged steps or stretches."""
+        self.state = self.state._replace(log=np.zeros(steps, STEP))
+
+    @property
+    def log(self) -> NDArray[Any]:
+        """The steps logged since `watch`."""
+        return self.state.log[: self.state.logged[0]]
+
+    def readings(self) -> Floats:
+        """Sums so far and what is there now, see `READINGS`."""
+        now = [self.state.replicas[name].sum() for name in ("outstanding", "waiting")]
+        return np.concatenate([self.state.sums, np.asarray(now, float)])

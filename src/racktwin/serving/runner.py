@@ -1,0 +1,209 @@
+"""Runners: how a window of requests is put through compiled loops, up to a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from racktwin.serving.flow import HEAP, SEEN, SIZE, STREAM, Flow, push, run_routed
+from racktwin.serving.kernel import run_round_robin
+from racktwin.serving.pool import Pool
+from racktwin.serving.window import Window
+
+Sink = Callable[[NDArray[Any]], None]
+NOBODY = np.int64(-1)
+
+
+class Runner(Protocol):
+    """Puts requests through pools.
+
+    `add` takes note of rows appended to the window, `drop` of rows that left it; `run` goes on to
+    a moment (s) and hands results to the sink; `hungry`: more of the stream is needed first.
+    """
+
+    pools: dict[str, Pool]
+
+    def add(self, rows: int) -> None: ...
+    def drop(self, rows: int) -> None: ...
+    def hungry(self, until: float) -> bool: ...
+    def run(self, until: float) -> bool: ...
+
+
+class RoundRobin:
+    """Open load in turn over the replicas, which then never meet: the fastest loop."""
+
+    def __init__(self, pool: Pool, window: Window, sink: Sink) -> None:
+        self.pools, self.window, self.sink = {"serve": pool}, window, sink
+        self.next = 0  # row of the window that comes next
+
+    def add(self, rows: int) -> None:
+        """Nothing to note."""
+
+    def drop(self, rows: int) -> None:
+        """Rows left the front of the window."""
+        self.next -= rows
+        self.pools["serve"].renumber(rows)
+
+    def hungry(self, until: float) -> bool:
+        """Whether requests before `until`, s, may be missing."""
+        return self.window.last < until
+
+    def run(self, until: float) -> bool:
+        """Feed what arrives before `until`, s, and do the steps that start before."""
+        window, pool = self.window, self.pools["serve"]
+        end = int(np.searchsorted(window.arrival, until))
+        rows = slice(self.next, end)
+        columns = (window.arrival, window.prompt, window.output, window.priority)
+        stretch = [column[rows] for column in columns]
+        turn = window.base + self.next
+        begin = (np.arange(pool.replicas, dtype=np.int64) - turn) % pool.replicas
+        done = False
+        while not done:
+            done = run_round_robin(
+                pool.state,
+                pool.rules,
+                pool.clock,
+                pool.draft,
+                *stretch,
+                self.next,
+                begin,
+                until,
+            )
+            self.sink(pool.take())
+            if not done:
+                pool.grow()
+        self.next = end
+        return True
+
+
+class Released:
+    """The requests of a flow: links to those a completion releases, and a heap of those let in."""
+
+    def __init__(self, window: Window, concurrency: int) -> None:
+        self.window, self.closed, self.starting = window, concurrency > 0, concurrency
+        self.successor = self.sibling = np.empty(0, np.int64)
+        self.heap = np.zeros(1, HEAP)
+        self.marks = np.zeros(3, np.int64)
+
+    def add(self, rows: int) -> None:
+        """Link the last `rows` rows of the window to what they wait for."""
+        window, start = self.window, len(self.window) - rows
+        more = np.full(rows, NOBODY)
+        self.successor = np.concatenate([self.successor, more])
+        self.sibling = np.concatenate([self.sibling, more])
+        room = len(window) + 1 - len(self.heap)
+        if room > 0:
+            self.heap = np.concatenate([self.heap, np.zeros(room, HEAP)])
+        if self.closed:
+            return
+        for row in start + np.flatnonzero(window.pause[start:] >= 0):
+            before = window.after[row]
+            if before >= 0 and np.isnan(window.finish[before]):
+                self.sibling[row] = self.successor[before]
+                self.successor[before] = row
+            else:
+                ended = window.finish[before] if before >= 0 else -np.inf
+                self.let_in(max(window.arrival[row], ended + window.pause[row]), row)
+
+    def let_in(self, time: float, row: int) -> None:
+        """Release a request at `time`, s."""
+        push(self.heap, self.marks[SIZE], float(time), int(row))
+        self.marks[SIZE] += 1
+
+    def drop(self, rows: int) -> None:
+        """Rows left the front of the window."""
+        self.marks[STREAM] -= rows
+        self.heap["number"] -= rows
+        for links in (self.successor, self.sibling):
+            links[links >= 0] -= rows
+        self.successor, self.sibling = self.successor[rows:], self.sibling[rows:]
+
+    def start(self) -> None:
+        """Let the first requests of a closed loop in at 0 s."""
+        for row in range(min(self.starting, len(self.window))):
+            self.let_in(0.0, row)
+            self.marks[STREAM] += 1
+        self.starting = 0
+
+    @property
+    def flow(self) -> Flow:
+        """As the compiled loops take it."""
+        window = self.window
+        return Flow(
+            window.arrival,
+            window.prompt,
+            window.output,
+            window.priority,
+            self.successor,
+            self.sibling,
+            window.pause,
+            self.heap,
+            self.marks,
+            self.closed,
+        )
+
+    def hungry(self, until: float, results: int) -> bool:
+        """Whether rows that may be asked for before `until`, s, are missing.
+
+        A closed loop may ask for one per result there is room for.
+        """
+        if self.closed:
+            return len(self.window) - int(self.marks[STREAM]) < results + self.starting
+        return self.window.last < until
+
+
+class Routed:
+    """A router over one pool, closed loops and sessions: arrivals and replicas meet in time."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        window: Window,
+        sink: Sink,
+        *,
+        policy: int,
+        releasing: bool,
+        concurrency: int = 0,
+    ) -> None:
+        self.pools, self.window, self.sink = {"serve": pool}, window, sink
+        self.policy, self.releasing = policy, releasing or concurrency > 0
+        self.released = Released(window, concurrency)
+
+    def add(self, rows: int) -> None:
+        """Take note of new rows."""
+        self.released.add(rows)
+
+    def drop(self, rows: int) -> None:
+        """Rows left the front of the window."""
+        self.released.drop(rows)
+        self.pools["serve"].renumber(rows)
+
+    def hungry(self, until: float) -> bool:
+        """Whether more of the stream is needed to go on to `until`, s."""
+        return self.released.hungry(until, len(self.pools["serve"].state.results))
+
+    def run(self, until: float) -> bool:
+        """Go on to `until`, s; False when more of the stream is needed on the way."""
+        pool = self.pools["serve"]
+        self.released.start()
+        while True:
+            done = run_routed(
+                pool.state,
+                pool.rules,
+                pool.clock,
+                pool.draft,
+                self.released.flow,
+                self.policy,
+                self.releasing,
+                until,
+            )
+            self.sink(pool.take())
+            self.released.marks[SEEN] = 0
+            if done:
+                return True
+            pool.grow()
+            if self.hungry(-np.inf):
+                return False

@@ -1,0 +1,117 @@
+"""The rules an engine schedules by, and a clock of the right size, for a pool of a deployment."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+from racktwin.engine.deployment import Deployment, Pool
+from racktwin.engine.memory import MemoryFit
+from racktwin.engine.table import StepTable
+from racktwin.serving.clock import Clock, clock
+from racktwin.serving.fleet import Rules
+
+GRAIN = 4096  # parts of a token a gain is counted in
+ENDLESS = 1 << 40  # blocks where length costs nothing
+RING = 1024  # steps ahead an end can be noted at first; it grows with the outputs that come
+
+
+class Policy(msgspec.Struct, frozen=True):
+    """How an engine admits requests; see `fleet.Rules`.
+
+    share, least: of the output to come that is kept free; steps: until it has sunk.
+    """
+
+    reserve: int
+    chunked: bool
+    share: float = 0.0
+    least: float = 0.0
+    steps: int = 1
+
+
+# vLLM: blocks as tokens come, preemption by recompute (v1/core/sched/scheduler.py).
+# TensorRT-LLM: GUARANTEED_NO_EVICT keeps the whole output free, chunked context on.
+# SGLang: new_token_ratio 0.7 sinks to 0.14 x 0.7 in 600 decode steps (managers/scheduler.py).
+POLICIES = {
+    "vllm": Policy(reserve=0, chunked=True),
+    "trtllm": Policy(reserve=1, chunked=True),
+    "sglang": Policy(reserve=2, chunked=True, share=0.7, least=0.14 * 0.7, steps=600),
+}
+
+
+def rules(deployment: Deployment, role: str, fit: MemoryFit, context: float) -> Rules:
+    """The rules of the pool in this role.
+
+    context: mean tokens of a request. A pipeline has as many steps under way as stages: each is
+    scheduled like a replica of its own with its part of the batch and of the blocks.
+    """
+    pool, engine = deployment.pools[role], deployment.engine
+    policy, stages = POLICIES[engine.engine], pool.layout.pipeline
+    ranks = pool.layout.attention_data
+    batch = min(float(pool.max_batch), _states(fit))
+    return Rules(
+        ranks=ranks,
+        max_batch=max(1, int(batch) // stages),
+        budget=pool.max_batch_tokens,
+        blocks=blocks(fit, context) // stages,
+        block=fit.block,
+        queries=1 + pool.speculation.tokens,
+        gain=gain(pool),
+        reserve=policy.reserve,
+        share=policy.share,
+        decay=(policy.share - policy.least) / policy.steps,
+        least=policy.least,
+        mixed=engine.mixed,
+        balance=balance(deployment, ranks),
+        remote=role == "decode",
+        ring=RING,
+        chunked=policy.chunked,
+    )
+
+
+def gain(pool: Pool) -> float:
+    """Mean tokens a sequence wins per decode step, in whole 1/4096."""
+    return round(pool.speculation.tokens_per_step * GRAIN) / GRAIN
+
+
+def balance(deployment: Deployment, ranks: int) -> int:
+    """Steps attention-data ranks wait at most for each other's prompts; 0: they do not.
+
+    An epoch's `prefill_wait` is the mean wait: half of the longest.
+    """
+    engine = deployment.engine
+    waits = engine.engine == "trtllm" and engine.balanced and ranks > 1
+    return round(2 * engine.prefill_wait) if waits else 0
+
+
+def blocks(fit: MemoryFit, context: float) -> int:
+    """Blocks of a rank. Layers with windows or states take less per token the longer a sequence:
+
+    then as many as requests of `context` tokens fill.
+    """
+    plain = not fit.cache.windows and not fit.cache.state
+    if fit.pooled or plain:
+        return fit.kv_blocks
+    held = fit.sequences(context)
+    return ENDLESS if math.isinf(held) else int(held * math.ceil(context / fit.block))
+
+
+def _states(fit: MemoryFit) -> float:
+    """Sequences whose recurrent states fit."""
+    if not fit.state_bytes_per_sequence:
+        return math.inf
+    room = fit.state_room or max(0.0, fit.kv_room)
+    return room / fit.state_bytes_per_sequence
+
+
+def sized_clock(table: StepTable, rules: Rules, longest: int) -> Clock:
+    """The clock of a pool whose sequences have up to `longest` tokens."""
+    tokens = rules.budget + rules.max_batch * rules.queries
+    return clock(table, tokens=tokens, batch=rules.max_batch, context=longest)
+
+
+def ring_for(output: int, rules: Rules) -> int:
+    """Steps ahead the ring must hold for answers of `output` tokens: a power of two."""
+    steps = math.ceil(output / rules.gain) + 2
+    return max(rules.ring, 1 << (steps - 1).bit_length())

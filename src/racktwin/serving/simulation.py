@@ -1,0 +1,257 @@
+"""Simulation: a stream of requests goes through a deployment; what users felt, what it did."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from racktwin.finding import BadInput, Finding
+from racktwin.serving.fleet import Floats, Ints, Rules
+from racktwin.serving.metrics import DEFINITIONS, FIGURES, Definition, Limits, figures, gaps, good
+from racktwin.serving.pool import Pool
+from racktwin.serving.router import ROUTERS
+from racktwin.serving.runner import RoundRobin, Routed, Runner
+from racktwin.serving.sample import Sample
+from racktwin.serving.scheduling import rules, sized_clock
+from racktwin.serving.steady import Served
+from racktwin.serving.timeline import MOST, MOST_FIXED, Timeline
+from racktwin.serving.trace import Trace
+from racktwin.serving.window import Window
+
+SHORTEST = 2.0**-6  # s between readings at first where the stream does not tell its length
+BINS = 128  # readings over the first stretch
+QUEUED = 2_000_000  # requests that may wait; more is a queue without end
+LOGGED = 256  # steps of a bin that are looked at, for the times between tokens
+DRAWN = 200_000  # steps kept of a window that is to be drawn
+TOTALS = ("input", "output", "good", "cached")
+Rows = Callable[[dict[str, NDArray[Any]]], None]
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """How a stream is to be run.
+
+    concurrency: requests in flight in a closed loop, 0 for an open load. router: one of `ROUTERS`.
+    resolution: s between readings, 0 for a free choice. window: from and to, s, of the steps that
+    are kept. rows: takes finished requests, a column per name. watch: told the simulated time, s,
+    and the requests finished, after each reading; False stops the run.
+    """
+
+    concurrency: int = 0
+    router: str = "round_robin"
+    limits: Limits = Limits()
+    definition: Definition = DEFINITIONS["vllm"]
+    resolution: float = 0.0
+    window: tuple[float, float] | None = None
+    rows: Rows | None = None
+    watch: Callable[[float, int], bool] | None = None
+
+
+class Simulation:
+    """One run. `run` does it; `outcome.outcome` reads it."""
+
+    def __init__(self, served: Served, stream: Iterator[Trace], order: Order) -> None:
+        self.served, self.deployment, self.order = served, served.deployment, order
+        self.stream = stream
+        self.notes: tuple[str, ...] = ()
+        self.ended = self.stopped = self.overloaded = False
+        self.finished, self.last_finish, self.tokens_read = 0, 0.0, 0
+        self.sample = Sample(FIGURES, TOTALS)
+        self.gaps = Sample(("itl",), (), exact=False)
+        self.kept: list[tuple[str, NDArray[Any]]] = []
+        first = self._next()
+        if first is None or not len(first):
+            raise BadInput([Finding("trace", "holds no request")], "simulate")
+        self.window = Window(self._fits)
+        self.runner = self._runner(first)
+        step = order.resolution or max(SHORTEST, first.duration / BINS)
+        self.timeline = Timeline(step, MOST_FIXED if order.resolution else MOST)
+        self.seconds = 0.0  # CPU
+        self._take(first)
+
+    def run(self) -> None:
+        """Bin after bin until all is done, it is stopped, or the queue has no end."""
+        begin = time.process_time()
+        self._read()
+        while not self._done():
+            self._to(self.timeline.edge)
+            self._read()
+            watch = self.order.watch
+            if watch is not None and not watch(self.timeline.times[-1], self.finished):
+                self.stopped = True
+        self.seconds = time.process_time() - begin
+        if not self.finished and self.window.refused:
+            raise BadInput([Finding("trace", self.refusal)], "simulate")
+
+    @property
+    def refusal(self) -> str:
+        """What was refused, in a sentence; '' when nothing was."""
+        if not self.window.refused:
+            return ""
+        count, longest = self.window.refused, self.window.longest_refused
+        return (
+            f"{count:,} {'request' if count == 1 else 'requests'} of up to {longest:,} tokens "
+            f"refused: the cache of a rank and the model's context hold {self.longest:,}"
+        )
+
+    @property
+    def arrived(self) -> int:
+        """Requests known so far, without those refused."""
+        return self.window.base + len(self.window)
+
+    def _next(self) -> Trace | None:
+        found = next(self.stream, None)
+        self.ended = found is None
+        if found is not None:
+            self.notes = found.notes or self.notes
+        return found
+
+    def _take(self, stretch: Trace) -> None:
+        """Append a stretch of the stream to the window."""
+        if dropped := self.window.drop():
+            self.runner.drop(dropped)
+        rows = self.window.add(stretch)
+        for pool in self.runner.pools.values():
+            pool.hold_ends(int(self.window.output[-rows:].max()) if rows else 1)
+        self.runner.add(rows)
+
+    def _fits(self, input: Ints, output: Ints) -> NDArray[np.bool_]:
+        return np.asarray(input + output <= self.longest)
+
+    def _runner(self, first: Trace) -> Runner:
+        """The pools, sized by the first stretch, and the loop that drives them."""
+        asked, order, size = self.deployment, self.order, first.input + first.output
+        made = {
+            role: rules(asked, role, self.served.memory[role], float(size.mean()))
+            for role in asked.pools
+        }
+        held = (each.blocks * each.block for each in made.values())
+        self.longest = min(asked.model.architecture.context, *held)
+        longest = min(int(size.max()), self.longest)
+        pools = {role: self._pool(role, each, longest) for role, each in made.items()}
+        linked = bool((first.after >= 0).any())
+        if "serve" not in pools:
+            raise BadInput([Finding("prefill", "separate pools cannot be simulated yet")])
+        serve, policy = pools["serve"], ROUTERS.index(order.router)
+        if policy == 0 and not order.concurrency and not linked:
+            return RoundRobin(serve, self.window, self._collect)
+        return Routed(
+            serve,
+            self.window,
+            self._collect,
+            policy=policy,
+            releasing=linked,
+            concurrency=order.concurrency,
+        )
+
+    def _pool(self, role: str, made: Rules, longest: int) -> Pool:
+        pool = self.deployment.pools[role]
+        replicas = self.deployment.copies * pool.replicas * pool.layout.pipeline
+        found = Pool(replicas, made, sized_clock(self.served.tables[role], made, longest))
+        found.room_for_log(DRAWN if self.order.window else LOGGED)
+        return found
+
+    def _to(self, until: float) -> None:
+        """Everything before `until`, s, piece by piece of the stream."""
+        for pool in self.runner.pools.values():
+            pool.watch(self.timeline.times[-1], until)
+        done = False
+        while not done:
+            while not self.ended and self.runner.hungry(until):
+                if not self.order.concurrency and self.window.last > -np.inf:
+                    self.runner.run(min(until, self.window.last))
+                stretch = self._next()
+                if stretch is not None:
+                    self._take(stretch)
+            done = self.runner.run(until)
+        for role, pool in self.runner.pools.items():
+            if role != "prefill" and len(pool.log):
+                seconds, often = gaps(pool.log[:LOGGED], pool.rules.mixed)
+                number = np.full(len(seconds), len(self.timeline.times) - 1)
+                at = np.full(len(seconds), until)
+                place = (number * self.timeline.step / SHORTEST).astype(np.int64)
+                self.gaps.add(place, at, seconds[None], np.empty((0, len(seconds))), often)
+            self._keep(role, pool)
+
+    def _keep(self, role: str, pool: Pool) -> None:
+        """Keep the logged steps that overlap the window to be drawn."""
+        if self.order.window and len(pool.log):
+            begin, end = self.order.window
+            mine = (pool.log["end"] > begin) & (pool.log["begin"] < end)
+            if mine.any():
+                self.kept.append((role, pool.log[mine]))
+
+    def _collect(self, results: NDArray[Any]) -> None:
+        """Take finished requests into the sample, and hand them on."""
+        if not len(results):
+            return
+        window, rows = self.window, results["number"]
+        window.finish[rows] = results["finish"]
+        found = figures(results, self.deployment.engine.first_token)
+        inside = good(found, self.order.limits)
+        input, number = window.prompt[rows], rows + window.base
+        totals = np.stack([input, results["output"], inside, results["cached"]]).astype(float)
+        self.sample.add(number, results["arrival"], found, totals)
+        self.finished += len(results)
+        self.last_finish = max(self.last_finish, float(results["finish"].max()))
+        if self.order.rows is not None:
+            told = {name: results[name] for name in ("arrival", "admitted", "first", "finish")}
+            told |= {"request": window.index[rows], "input": input, "output": results["output"]}
+            told |= {name: results[name] for name in ("cached", "losses")}
+            told |= {"good": inside}
+            self.order.rows(told)
+
+    def _read(self) -> None:
+        """Note the readings at an edge of the timeline."""
+        rows = [pool.readings() for pool in self.runner.pools.values()]
+        inside, waiting = (sum(row[index] for row in rows) for index in (-2, -1))
+        self.timeline.add(np.concatenate([[self.finished, inside, waiting], *rows]))
+
+    def _done(self) -> bool:
+        if self.stopped or (self.ended and self.finished == self.arrived):
+            return True
+        waiting = self.timeline.rows[-1][WAITING]
+        past = self.ended and self.timeline.times[-1] > self.window.last
+        self.overloaded = waiting > QUEUED or (past and self.growth > 0)
+        return self.overloaded
+
+    @property
+    def growth(self) -> float:
+        """Requests/s by which the queue grows over the second half of the arrivals; 0 if not.
+
+        It does when that is above 1 % of the arrivals and twice their random spread.
+        """
+        end = min(self.window.last, self.timeline.times[-1])
+        if end <= 0 or self.order.concurrency:
+            return 0.0
+        columns = self.timeline.columns
+        waiting = [self.timeline.at(columns[WAITING], end * part) for part in (0.25, 0.5, 1.0)]
+        grown, half = waiting[2] - waiting[1], self.arrived / 2
+        sure = grown > max(0.01 * half, 2 * half**0.5) and waiting[1] > waiting[0]
+        return grown / (end / 2) if sure else 0.0
+
+
+FINISHED, INSIDE, WAITING = range(3)
+
+
+def simulate(served: Served, stream: Iterator[Trace], order: Order) -> Simulation:
+    """Run the whole stream; the load is the total over the copies of the deployment.
+
+    BadInput when there is no request, or none that the deployment can hold.
+    """
+    run = Simulation(served, stream, order)
+    run.run()
+    return run
+
+
+def column(run: Simulation, role: str, name: int) -> Floats:
+    """A reading of a pool (see `pool.READINGS`) at every edge of the timeline."""
+    from racktwin.serving.pool import READINGS
+
+    roles = list(run.runner.pools)
+    found: Floats = run.timeline.columns[3 + roles.index(role) * len(READINGS) + name]
+    return found
