@@ -15,6 +15,7 @@ __all__ = ["main"]
 VERBS = {
     "plan": "which layout serves a model best on a cluster, what it yields and costs",
     "predict": "what one deployment file yields at a load",
+    "validate": "how far predictions lie from published measurements, or from yours",
     "fit": "does a model load: weights, room for KV, largest context",
     "show": "clusters, racks, chips, models, engines, and the source of every figure",
 }

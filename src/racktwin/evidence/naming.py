@@ -7,12 +7,22 @@ from collections.abc import Mapping
 from racktwin import catalog
 from racktwin.evidence import data
 from racktwin.evidence.condition import matches
-from racktwin.finding import Finding, unknown
+from racktwin.finding import BadInput, Finding, unknown
+from racktwin.models import model as published
 
 
 def model(text: str) -> str | Finding:
-    """The catalog's model a row means, or what is wrong with its name."""
-    return _named("model", text, data.load("names")["models"], catalog.names("models"))
+    """The model a row means: its catalog name, or a path as it is; else what is wrong with it."""
+    aliases = data.load("names")["models"]
+    if not text:
+        return Finding("model", "is empty")
+    if text in aliases:
+        return str(aliases[text])
+    try:
+        found = published(text)
+    except BadInput as fault:
+        return fault.findings[0]
+    return text if found.kind == "given" else found.name
 
 
 def system(text: str) -> str | Finding:

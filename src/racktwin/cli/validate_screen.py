@@ -1,0 +1,141 @@
+"""The screens of `racktwin validate`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from racktwin.cli.console import table
+from racktwin.evidence.validation.point import Validation
+from racktwin.evidence.validation.tally import Group, Summary, Tally
+
+TITLES = {
+    "ttft": "TTFT",
+    "tpot": "TPOT",
+    "output_rate": "out tok/s/GPU",
+    "rate": "out tok/s",
+    "total_rate": "tok/s/GPU",
+    "busbw": "busbw",
+    "time": "time",
+    "compute": "FLOP/s",
+    "power": "power",
+    "throughput": "throughput",
+}
+MOST_GROUPS = 24  # lines of one trait
+MOST_REASONS = 8
+MOST_NOTES = 6
+LONGEST = 88  # characters of a reason
+COLUMNS = ("rows", "mean", "median", "p90", "bias", "80 % hold", "width")
+
+
+def screen(validation: Validation, found: Summary) -> Iterator[RenderableType]:
+    """The parts of the screen of one set, top to bottom."""
+    yield from _head(validation, found)
+    scored = any(each.errors.count for each in found.everything.figures)
+    if scored:
+        yield ""
+        yield _whole(found)
+        for by in dict.fromkeys(group.by for group in found.groups):
+            yield ""
+            yield _groups(by, [each for each in found.groups if each.by == by])
+        yield ""
+        yield from _legend(validation)
+    elif found.everything.answered:
+        yield "nothing measured stands in the rows: predicted, not scored"
+    yield from _remarks(validation, found)
+
+
+def overview(pairs: Sequence[tuple[Validation, Summary]]) -> Iterator[RenderableType]:
+    """Every set on one screen: its figures without the doubted rows."""
+    made = table("set", "figure", *COLUMNS, right=COLUMNS)
+    for validation, found in pairs:
+        for tally in found.trusted.figures:
+            if tally.errors.count:
+                made.add_row(validation.set, TITLES.get(tally.figure, tally.figure), *_cells(tally))
+    yield made
+    yield ""
+    for validation, found in pairs:
+        yield from _head(validation, found)
+
+
+def _head(validation: Validation, found: Summary) -> Iterator[RenderableType]:
+    rows = len(validation.points)
+    counts = [f"{found.everything.answered:,} answered", f"{found.refused:,} refused"]
+    counts += [f"{found.doubted:,} doubted"] if found.doubted else []
+    counts += [f"{found.repeated:,} rows stand twice"] if found.repeated else []
+    title = (validation.set, "bold")
+    yield Text.assemble(title, f"  {rows:,} rows of {validation.source}: {', '.join(counts)}")
+
+
+def _whole(found: Summary) -> Table:
+    made = table("figure", "", *COLUMNS, right=COLUMNS)
+    doubted = found.doubted > 0
+    for with_, without in zip(found.everything.figures, found.trusted.figures, strict=True):
+        title = TITLES.get(with_.figure, with_.figure)
+        if without.errors.count:
+            made.add_row(title, "", *_cells(without))
+            title = ""
+        if doubted and with_.errors.count != without.errors.count:
+            made.add_row(title, "with doubted rows", *_cells(with_))
+        for group in found.apart:
+            for tally in group.figures:
+                if tally.figure == with_.figure and tally.errors.count:
+                    made.add_row("", f"apart: {group.name}", *_cells(tally))
+    return made
+
+
+def _cells(tally: Tally) -> tuple[str, ...]:
+    off = tally.errors
+    shares = [_share(each) for each in (off.mean, off.median, off.p90)]
+    bias = f"{100 * off.bias:+.1f} %" if math.isfinite(off.bias) else ""
+    width = f"±{50 * tally.width:.0f} %" if math.isfinite(tally.width) else ""
+    return f"{off.count:,}", *shares, bias, _share(tally.coverage, 0), width
+
+
+def _share(value: float, digits: int = 1) -> str:
+    return f"{100 * value:.{digits}f} %" if math.isfinite(value) else ""
+
+
+def _groups(by: str, groups: Sequence[Group]) -> Table:
+    """Errors of the first two figures of every group, one line each."""
+    scored = [tally.figure for group in groups for tally in group.figures if tally.errors.count]
+    shown = tuple(dict.fromkeys(scored))[:2]
+    made = table(by, "rows", right=("rows",))
+    for name in shown:
+        for head in (f"{TITLES.get(name, name)} mean", "median", "p90", "bias"):
+            made.add_column(head, justify="right")
+    largest = sorted(groups, key=lambda group: -group.answered)[:MOST_GROUPS]
+    for group in sorted(largest, key=_order):
+        cells = [_cells(each)[1:5] for n in shown for each in group.figures if each.figure == n]
+        made.add_row(group.name, f"{group.answered:,}", *(cell for four in cells for cell in four))
+    if len(groups) > MOST_GROUPS:
+        made.add_row(f"{len(groups) - MOST_GROUPS} more: --json")
+    return made
+
+
+def _order(group: Group) -> tuple[float, str]:
+    """Counts by size, names by their letters."""
+    return (float(group.name) if group.name.isdigit() else 0.0), group.name
+
+
+def _legend(validation: Validation) -> Iterator[RenderableType]:
+    yield "errors are |predicted / measured - 1|; bias is the median signed error; width is half"
+    yield "the 80 % interval over the prediction"
+
+
+def _remarks(validation: Validation, found: Summary) -> Iterator[RenderableType]:
+    if found.reasons:
+        yield ""
+        yield Text("no answer", style="bold")
+        for text, count in found.reasons[:MOST_REASONS]:
+            cut = text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+            yield f"{count:7,}  {cut}"
+        if len(found.reasons) > MOST_REASONS:
+            rest = sum(count for _, count in found.reasons[MOST_REASONS:])
+            yield f"{rest:7,}  other reasons: points.csv of --out names each"
+    for note in validation.notes[:MOST_NOTES]:
+        yield f"note: {note}"

@@ -1,0 +1,6 @@
+"""Predictions of published measurements, row by row, and what they come to."""
+
+from racktwin.evidence.validation.collectives import collectives
+from racktwin.evidence.validation.serving import serving
+
+__all__ = ["collectives", "serving"]

@@ -1,0 +1,233 @@
+"""Published collectives, and token exchanges of experts, against what `network` says."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import get_args
+
+import msgspec
+
+from racktwin import network
+from racktwin.evidence import data
+from racktwin.evidence.condition import number
+from racktwin.evidence.validation.point import Point, Track, Validation, Value, cell, untracked
+from racktwin.evidence.validation.sweep import Form, Row, sweep
+from racktwin.finding import BadInput, Finding, unknown
+from racktwin.hardware import Cluster, cluster
+from racktwin.kernels.priced import Priced
+from racktwin.network.fabric import Framework
+from racktwin.network.volume import OPERATIONS, Operation, wire_share
+
+ADDED = ("predicted_us", "predicted_busbw_GBps", "evidence", "reason")
+SIZES = ("bytes_or_tokens", "bytes")
+DEVICES = ("system", "gpu", "device")
+FORM = Form(
+    set="collectives",
+    shipped="collectives.csv.gz",
+    needed=("op",),
+    known=(
+        *("date", "system", "gpu", "device", "n_gpus", "num_gpus", "op", "dtype", *SIZES),
+        *("latency_us", "algbw_GBps", "busbw_GBps", "other_bw", "transport", "settings"),
+        *("primary_or_secondary", "source", "notes"),
+    ),
+    added=ADDED,
+    by=("chip", "operation"),
+)
+NCCL = "collectives_nccl_aiconfigurator.csv.gz"
+MICRO, GIGA = 1e6, 1e-9
+MOST_RANKS = 100_000
+CONTRADICTS = 1.25  # ratio from which a row's time and bandwidth cannot both hold
+MOST_BYTES = 1e15
+TOKENS = re.compile(r"(\d{1,9}) tok(?:ens/rank)? x (\d{1,6}) top(\d{1,4})(?: of (\d{1,6}))?")
+NODES = re.compile(r"\b(\d{1,5}) nodes\b")
+SYSTEM = re.compile(r"systems/data/([a-z0-9_]+)/")
+PAYLOADS = {"bf16": 2.0, "fp8": 1 + 4 / 128, "nvfp4": 0.5 + 1 / 16}  # bytes a value, scales in
+DEEPEP = {"dispatch": "fp8", "combine": "bf16"}  # what its benchmarks send
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """A row in the terms of `network`: on `ranks` GPUs; noted: what of it is inferred."""
+
+    name: str
+    where: Cluster
+    ranks: int
+    noted: tuple[str, ...] = ()
+
+
+def collectives(
+    points: str | Path | None = None, track: Track[tuple[int, Row]] = untracked
+) -> Validation:
+    """Every row of a table of collectives; both published ones where none is given."""
+    found = sweep(FORM, points, answer, track)
+    if points is not None:
+        return found
+    more = sweep(msgspec.structs.replace(FORM, shipped=NCCL), None, answer, track)
+    header = tuple(dict.fromkeys((*found.header, *more.header)))
+    return msgspec.structs.replace(found, header=header, points=(*found.points, *more.points))
+
+
+def answer(given: Row, line: int) -> Point:
+    """The prediction of one row."""
+    row = _asked(given)
+    if row.name in OPERATIONS:
+        size = _size(given)
+        price = getattr(network, row.name)(size, row.where.place(row.ranks), row.where)
+        seconds = float(price.seconds)
+        share = wire_share(_operation(row.name), row.ranks)
+        busbw = GIGA * share * size / seconds if seconds else None
+    else:
+        price, busbw = _exchanged(given, row), None
+        seconds = float(price.seconds)
+    evidence = "; ".join([str(price.evidence), *row.noted])
+    columns = {
+        "predicted_us": cell(seconds * MICRO),
+        "predicted_busbw_GBps": cell(busbw),
+        "evidence": evidence,
+        "reason": "",
+    }
+    return Point(
+        line=line,
+        cells=given,
+        columns=columns,
+        values=_values(given, seconds * MICRO, busbw),
+        traits={
+            "chip": row.where.chip.name,
+            "operation": row.name,
+            "ranks": str(row.ranks),
+            "evidence": price.evidence.kind,
+        },
+        evidence=evidence,
+    )
+
+
+def _values(given: Row, time: float, busbw: float | None) -> tuple[Value, ...]:
+    """The time, us; the bus bandwidth, GB/s, where no trusted time says the same already."""
+    measured = number(given.get("latency_us") or "") or None
+    rate = number(given.get("busbw_GBps") or "") or None
+    doubt = ""
+    if measured and rate and busbw is not None:
+        said = rate * measured / (busbw * time)  # bytes over bytes
+        if not 1 / CONTRADICTS < said < CONTRADICTS:
+            doubt = f"its bus bandwidth is {said:.1f} times what its bytes and time give"
+    values = [Value(figure="time", value=time, measured=measured, doubt=doubt)]
+    if busbw is not None and (doubt or not measured):
+        values.append(Value(figure="busbw", value=busbw, measured=rate))
+    return tuple(values)
+
+
+def _asked(given: Row) -> Asked:
+    findings: list[Finding] = []
+    noted: list[str] = []
+    name = _name(given.get("op") or "", findings)
+    where = _where(given, findings, noted)
+    ranks = _ranks(given, where, findings, noted)
+    if findings or where is None:
+        raise BadInput(findings)
+    return Asked(name=name, where=where, ranks=ranks, noted=tuple(noted))
+
+
+def _name(text: str, findings: list[Finding]) -> str:
+    """'all_reduce' or another operation, else the words of a token exchange."""
+    said = re.sub(r"[\s-]+", "_", text.strip().lower())
+    said = {"alltoall": "all_to_all", "allreduce": "all_reduce", "allgather": "all_gather"}.get(
+        said, said
+    )
+    if said in OPERATIONS:
+        return said
+    if (found := re.search(r"dispatch|combine", said)) and "/" not in said:
+        return found[0]
+    findings.append(unknown("op", text[:60], (*OPERATIONS, "dispatch", "combine")))
+    return said
+
+
+def _where(given: Row, findings: list[Finding], noted: list[str]) -> Cluster | None:
+    texts = [(given.get(name) or "").strip() for name in DEVICES]
+    found = SYSTEM.search(given.get("source") or "")
+    names = data.load("names")
+    for text in texts:
+        for pattern, name in names["devices"].items():
+            if re.search(pattern, text, re.IGNORECASE):
+                return _cluster(name)
+    if not any(texts) and found and found[1] in names["systems"]:
+        noted.append(f"device empty: {found[1]} from the source")
+        return _cluster(names["systems"][found[1]])
+    said = next((each for each in texts if each), "")
+    message = f"{said[:60]!r} is no GPU of the catalog" if said else "is empty"
+    findings.append(Finding("device" if "device" in given else "gpu", message))
+    return None
+
+
+@cache
+def _cluster(name: str) -> Cluster:
+    return cluster(name)
+
+
+def _ranks(given: Row, where: Cluster | None, findings: list[Finding], noted: list[str]) -> int:
+    column = "num_gpus" if "num_gpus" in given and not given.get("n_gpus") else "n_gpus"
+    text = (given.get(column) or "").strip()
+    value = number(text) if text else None
+    nodes = NODES.search(given.get("transport") or "")
+    if not text and nodes and where is not None:
+        value = float(int(nodes[1]) * where.gpus_per_host)
+        noted.append(f"{column} empty: {value:.0f} from {nodes[0]!r}")
+    if value is None or not 1 <= value <= MOST_RANKS or value != int(value):
+        message = f"{text[:20]!r} is no number of GPUs" if text else "is empty"
+        findings.append(Finding(column, message))
+        return 0
+    return int(value)
+
+
+def _size(given: Row) -> float:
+    """Bytes of a collective; words as in '17 GB', counts of tokens and ranges are refused."""
+    text = next(((given.get(name) or "").strip() for name in SIZES if given.get(name)), "")
+    value = number(text)
+    if value is None or not 0 < value <= MOST_BYTES:
+        message = f"{text[:30]!r} is no number of bytes" if text else "is empty"
+        raise BadInput([Finding("bytes_or_tokens" if SIZES[0] in given else "bytes", message)])
+    return value
+
+
+def _operation(name: str) -> Operation:
+    return next(each for each in get_args(Operation) if each == name)
+
+
+def _exchanged(given: Row, row: Asked) -> Priced:
+    """Dispatch or combine of the tokens a row counts."""
+    text = (given.get(SIZES[0]) or "").strip()
+    found = TOKENS.match(text)
+    said = f"{given.get('op')} {given.get('dtype')}".lower()
+    usual = DEEPEP[row.name] if "deepep" in said else ""
+    payload = next((each for each in PAYLOADS if each in said), usual)
+    findings = []
+    if not found:
+        findings.append(Finding(SIZES[0], f"{text[:40]!r} is not 'N tok x HIDDEN topK of EXPERTS'"))
+    if not payload:
+        findings.append(Finding("dtype", f"names none of {', '.join(PAYLOADS)}"))
+    if findings or not found:
+        raise BadInput(findings)
+    tokens, hidden, top_k, experts = (int(each or 0) for each in found.groups())
+    priced = network.dispatch if row.name == "dispatch" else network.combine
+    return priced(
+        tokens,
+        hidden=hidden,
+        bytes_per_value=PAYLOADS[payload],
+        top_k=top_k,
+        place=row.where.place(row.ranks),
+        cluster=row.where,
+        framework=_framework(said),
+        experts=experts,
+        library=_library(said),
+    )
+
+
+def _framework(said: str) -> Framework:
+    return "sglang" if "deepep" in said else "trtllm"
+
+
+def _library(said: str) -> str:
+    """The library a row names; '' for the engine's own."""
+    if "deepep" not in said:
+        return ""
+    return "deepep_low_latency" if "low-latency" in said else "deepep_normal"

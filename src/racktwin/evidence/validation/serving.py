@@ -1,0 +1,183 @@
+"""Published serving measurements against predictions of them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from racktwin.evidence import cells as grid
+from racktwin.evidence import completion
+from racktwin.evidence.condition import number
+from racktwin.evidence.confidence import Interval, Role, interval
+from racktwin.evidence.measurement import Figure, Measurement, deployment
+from racktwin.evidence.prediction import predict
+from racktwin.evidence.suspicion import doubts
+from racktwin.evidence.validation.point import Point, Track, Validation, Value, cell, untracked
+from racktwin.evidence.validation.sweep import Form, Row, sweep
+from racktwin.serving.steady import Served
+
+FORM = Form(
+    set="serving",
+    shipped="serving_measured.csv.gz",
+    needed=("gpu_system", "framework", "model", "isl", "osl", "concurrency"),
+    known=(*grid.COLUMNS, "complete", "prefill_batch_size", "decode_batch_size"),
+    added=(
+        *("predicted_ttft_ms", "predicted_tpot_ms", "predicted_tokens_per_s_per_gpu"),
+        *("ttft_low_ms", "ttft_high_ms", "tpot_low_ms", "tpot_high_ms", "evidence", "reason"),
+    ),
+    by=("chip", "engine", "model"),
+)
+FREE = "the load"  # limit of a prediction whose requests wait for nothing but service
+QUEUED = "predicted queue full"
+MILLI = 1e3
+
+
+def serving(
+    points: str | Path | None = None, track: Track[tuple[int, Row]] = untracked
+) -> Validation:
+    """Every row of a table with the columns of `cells.COLUMNS`; what ships without one."""
+    priced = Priced()
+    return sweep(FORM, points, lambda row, line: _point(row, line, priced), track)
+
+
+class Priced:
+    """Deployments that were priced before, and what of them does not fit into memory."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[object, ...], Served] = {}
+
+    def of(self, row: Measurement) -> tuple[Served, str]:
+        """The deployment a row was measured on; the second part says which memory it exceeds.
+
+        What was measured did run: a deployment that does not fit by the account is priced as if
+        its cache held all sequences.
+        """
+        key = row.cluster, row.model, row.precision, row.kv, row.fraction, row.engine, row.pools
+        if key not in self._known:
+            self._known[key] = Served(deployment(row), row.fraction or None)
+        served = self._known[key]
+        context = row.traffic.input + row.traffic.output
+        small = [role for role, fit in served.memory.items() if fit.sequences(context) < 1]
+        if not small:
+            return served, ""
+        text = f"no request fits into the memory of {' and '.join(small)}: priced as if it did"
+        return _roomy(served), text
+
+
+def _roomy(served: Served) -> Served:
+    """The same deployment with room for every sequence of its largest batch."""
+    roomy = copy.copy(served)
+    roomy.memory = {
+        role: msgspec.structs.replace(
+            fit, kv_room=fit.visible * MILLI**3, kv_tokens=10**12, state_room=0.0
+        )
+        for role, fit in served.memory.items()
+    }
+    return roomy
+
+
+def _point(given: Row, line: int, priced: Priced) -> Point:
+    row = completion.measurement(given, line)
+    served, short = priced.of(row)
+    of = traits(row, served.deployment.cluster.chip.name)
+    values, why = _values(row, given, served, of)
+    text = "; ".join(each for each in (why, short, *_said(row)) if each)
+    return Point(
+        line=line,
+        cells=given,
+        columns={**_columns(values), "evidence": text, "reason": ""},
+        values=values,
+        traits=of,
+        evidence=text,
+    )
+
+
+def _values(
+    row: Measurement, given: Row, served: Served, of: Mapping[str, str]
+) -> tuple[tuple[Value, ...], str]:
+    """TTFT and TPOT in ms, output tokens/s/GPU by Little's law from both; what they rest on."""
+    found = predict(row, served)
+    measured = {"ttft": _number(given, "ttft_mean_ms"), "tpot": _number(given, "tpot_mean_ms")}
+    rates = {
+        "tpot": found.tpot * MILLI,
+        "ttft": found.ttft * MILLI,
+        "output_rate": _rate(row, found.ttft, found.tpot),
+    }
+    if measured["ttft"] and measured["tpot"]:
+        seconds = (measured[name] or 0.0 for name in ("ttft", "tpot"))
+        measured["output_rate"] = _rate(row, *(each / MILLI for each in seconds))
+    queue = QUEUED if found.limit != FREE else ""
+    doubted = _doubted(given)
+    bands = {name: _interval(row, name, of) for name in rates}
+    values = tuple(
+        Value(
+            figure=name,
+            value=value,
+            low=value * bands[name].low,
+            high=value * bands[name].high,
+            measured=measured.get(name),
+            doubt=doubted.get(name, ""),
+            apart=queue if name == "ttft" else "",
+        )
+        for name, value in rates.items()
+    )
+    return values, f"TPOT: {bands['tpot'].text}"
+
+
+def _rate(row: Measurement, ttft: float, tpot: float) -> float:
+    """Output tokens/s/GPU of a closed loop with these latencies, s."""
+    held = row.concurrency * row.traffic.output
+    return held / (ttft + row.traffic.steps * tpot) / row.gpus
+
+
+def _number(given: Row, column: str) -> float | None:
+    value = number(given.get(column) or "")
+    return value if value is not None and value > 0 else None
+
+
+def _doubted(given: Row) -> dict[str, str]:
+    """Why measured figures are not trusted, by figure; a rate follows from both latencies."""
+    text = {name: (given.get(name) or "").strip() for name in grid.COLUMNS}
+    found: dict[str, str] = {}
+    for doubt in doubts(text):
+        for figure in (*doubt.of, "output_rate"):
+            found.setdefault(figure, doubt.reason)
+    return found
+
+
+def _interval(row: Measurement, figure: str, of: Mapping[str, str]) -> Interval:
+    named: Figure = figure  # type: ignore[assignment]
+    role: Role = "aggregated" if row.aggregated else "disaggregated"
+    return interval(named, chip=of["chip"], engine=of["engine"], role=role, model=row.model)
+
+
+def traits(row: Measurement, chip: str) -> dict[str, str]:
+    """What rows of serving measurements are grouped by; chip: its name."""
+    return {
+        "chip": chip,
+        "engine": row.engine.partition("-")[0],
+        "epoch": row.engine,
+        "model": row.model,
+        "precision": row.precision,
+        "mode": "aggregated" if row.aggregated else "disaggregated",
+        "lengths": f"{row.traffic.input:.0f}/{row.traffic.output:.0f}",
+    }
+
+
+def _columns(values: Sequence[Value]) -> dict[str, str]:
+    tpot, ttft, rate = values
+    cells = (ttft.value, tpot.value, rate.value, ttft.low, ttft.high, tpot.low, tpot.high)
+    return dict(zip(FORM.added, (cell(each) for each in cells), strict=False))
+
+
+def _said(row: Measurement) -> tuple[str, ...]:
+    layouts = ", ".join(
+        f"{pool.replicas} x {pool.layout.title}" if pool.replicas > 1 else pool.layout.title
+        for pool in row.pools
+    )
+    notes = [each for each in row.inferred if each != "defaults"]
+    inferred = f"inferred: {', '.join(notes)}" if notes else ""
+    return f"read as {row.engine}, {row.precision}, {layouts}, {row.gpus} GPUs", inferred

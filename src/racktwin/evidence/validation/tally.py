@@ -1,0 +1,111 @@
+"""What a table of points comes to: errors, and how often intervals hold, by group."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import msgspec
+import numpy as np
+
+from racktwin.evidence.error import Errors, errors
+from racktwin.evidence.validation.point import Point, Validation, Value
+from racktwin.finding import BadInput, unknown
+
+
+class Tally(msgspec.Struct, frozen=True):
+    """One figure over some rows.
+
+    coverage: share of scored rows whose interval holds what was measured, 0..1; width: median of
+    an interval's width over its value, 1; both NaN where nothing has an interval.
+    """
+
+    figure: str
+    errors: Errors
+    coverage: float
+    width: float
+
+
+class Group(msgspec.Struct, frozen=True):
+    """Rows that share a trait: `by` = `name`, or all of them ('', 'all')."""
+
+    by: str
+    name: str
+    rows: int
+    answered: int
+    figures: tuple[Tally, ...]
+
+
+class Summary(msgspec.Struct, frozen=True):
+    """A whole validation. trusted leaves the doubted figures out, which `everything` holds.
+
+    apart: figures in a regime of their own, by its name; they are in neither of the others' errors.
+    reasons: why rows have no answer, and how many rows each.
+    """
+
+    everything: Group
+    trusted: Group
+    groups: tuple[Group, ...]
+    apart: tuple[Group, ...]
+    reasons: tuple[tuple[str, int], ...]
+    refused: int
+    doubted: int
+    repeated: int
+
+
+def summary(validation: Validation, by: Sequence[str] = ()) -> Summary:
+    """Errors of all rows and of the groups in `by`; rows that stand twice count once."""
+    wanted = tuple(by) or validation.by
+    known = dict.fromkeys(name for point in validation.points for name in point.traits)
+    known = known or dict.fromkeys(wanted)
+    if strange := [name for name in wanted if name not in known]:
+        raise BadInput([unknown("--by", name, known) for name in strange], "racktwin validate")
+    names = validation.figures
+    points = [each for each in validation.points if not each.repeated]
+    regimes = dict.fromkeys(v.apart for p in points for v in p.values if v.apart)
+    return Summary(
+        everything=_group("", "all", points, names, doubted=True),
+        trusted=_group("", "all", points, names),
+        groups=tuple(
+            _group(trait, name, [p for p in points if p.traits.get(trait) == name], names)
+            for trait in wanted
+            for name in sorted({p.traits[trait] for p in points if trait in p.traits})
+        ),
+        apart=tuple(_group("", each, points, names, apart=each) for each in regimes),
+        reasons=tuple(Counter(p.reason for p in points if p.reason).most_common()),
+        refused=sum(1 for p in points if p.reason),
+        doubted=sum(1 for p in points if any(v.doubt for v in p.values)),
+        repeated=len(validation.points) - len(points),
+    )
+
+
+def _group(
+    by: str,
+    name: str,
+    points: Sequence[Point],
+    figures: Sequence[str],
+    *,
+    doubted: bool = False,
+    apart: str = "",
+) -> Group:
+    tallies = []
+    for figure in figures:
+        values = [v for p in points for v in p.values if v.figure == figure and v.apart == apart]
+        tallies.append(tally(figure, values, doubted=doubted))
+    answered = sum(1 for point in points if point.values)
+    return Group(by, name, len(points), answered, tuple(tallies))
+
+
+def tally(figure: str, values: Iterable[Value], *, doubted: bool = False) -> Tally:
+    """Errors and intervals of one figure; doubted measurements only where `doubted` is set."""
+    scored = [v for v in values if v.measured is not None and (doubted or not v.doubt)]
+    held = [v.held for v in scored if v.held is not None]
+    widths = [
+        (v.high - v.low) / v.value for v in scored if v.low is not None and v.high is not None
+    ]
+    return Tally(
+        figure,
+        errors([v.value for v in scored], [v.measured or 0.0 for v in scored]),
+        float(np.mean(held)) if held else np.nan,
+        float(np.median(widths)) if widths else np.nan,
+    )
