@@ -57,10 +57,11 @@ def test_work_on_tokens_by_hand() -> None:
 
 
 def test_decode_by_hand() -> None:
-    found = fake().decode(3.0, 100.0).parts
+    found = fake(per_sequence=5e-6).decode(3.0, 100.0).parts
     assert found["attention"] == pytest.approx(4 * DECODE * 3 * 100 * 4)
     assert found["head"] == pytest.approx(GEMM * 3 * 64 * 1000)
-    assert set(found) == {"attention", "head"}
+    assert set(found) == {"attention", "head", "host"}
+    assert found["host"] == pytest.approx(3 * 5e-6)
 
 
 def test_drafts_widen_queries_and_head_but_not_the_cache() -> None:

@@ -19,32 +19,41 @@ from racktwin.models import Layout, model
 from racktwin.serving.steady import Served
 from racktwin.serving.traffic import Traffic
 
+PER_SEQUENCE = 8e-6
 START = np.array([constant.start for constant in TPOT])
 
 
 def rows(count: int, seed: int) -> Linear:
-    """Steps of 5 to 30 ms of which gaps and collectives take known parts."""
+    """Steps of 5 to 30 ms of which gaps, sequences and collectives take known parts."""
     drawn = np.random.default_rng(seed)
     base = drawn.uniform(5e-3, 30e-3, count)
-    slope = np.stack([drawn.uniform(30, 94, count), drawn.uniform(0.05, 0.3, count) * base], axis=1)
+    layers, sequences = drawn.uniform(30, 94, count), drawn.uniform(1, 256, count)
+    slope = np.stack([layers, sequences, drawn.uniform(0.05, 0.3, count) * base], axis=1)
     return Linear(base, slope, np.broadcast_to(START, slope.shape).copy())
 
 
 def truth(linear: Linear, gap: float, communication: float) -> np.ndarray:
-    return linear(np.broadcast_to([gap, communication], linear.slope.shape))
+    return linear(np.broadcast_to([gap, PER_SEQUENCE, communication], linear.slope.shape))
+
+
+def fitted(linear: Linear, measured: np.ndarray, name: str, use: np.ndarray | None = None) -> dict:
+    """The fit of rows of one epoch that are all unlike each other."""
+    count = len(measured)
+    use = np.ones(count, dtype=bool) if use is None else use
+    return fit(TPOT, linear, measured, [name] * count, [str(row) for row in range(count)], use)
 
 
 def test_the_constants_behind_many_rows_are_found() -> None:
     linear = rows(400, 1)
     measured = truth(linear, 45e-6, 1.6)
-    found = fit(TPOT, linear, measured, ["vllm-0.11"] * 400, np.ones(400, dtype=bool))
-    assert found["vllm-0.11"] == pytest.approx([45e-6, 1.6], rel=0.02)
+    found = fitted(linear, measured, "vllm-0.11")
+    assert found["vllm-0.11"] == pytest.approx([45e-6, PER_SEQUENCE, 1.6], rel=0.03)
 
 
 def test_epochs_without_rows_take_their_engines_value_and_others_stay() -> None:
     linear = rows(300, 2)
     measured = truth(linear, 45e-6, 1.6)
-    found = fit(TPOT, linear, measured, ["vllm-0.11"] * 300, np.ones(300, dtype=bool))
+    found = fitted(linear, measured, "vllm-0.11")
     assert found["vllm-0.19"] == pytest.approx(found["vllm-0.11"], rel=0.1)
     assert found["sglang-0.5.9"] == pytest.approx(START)
 
@@ -55,16 +64,19 @@ def test_a_few_rows_move_an_epoch_less_than_many() -> None:
     measured = truth(linear, 20e-6, 1.2)
     measured[300:] = truth(linear, 90e-6, 1.2)[300:]
     everything = np.ones(303, dtype=bool)
-    few = fit(TPOT, linear, measured, epochs, everything)["vllm-0.19"][0]
+    unlike = [str(row) for row in range(303)]
+    few = fit(TPOT, linear, measured, epochs, unlike, everything)["vllm-0.19"][0]
     assert 20e-6 < few < 90e-6
+    alike = ["one"] * 303
+    assert few > fit(TPOT, linear, measured, epochs, alike, everything)["vllm-0.19"][0]
 
 
 def test_one_row_that_is_ten_times_off_hardly_matters() -> None:
     linear = rows(200, 4)
     measured = truth(linear, 30e-6, 1.3)
     measured[7] *= 10
-    found = fit(TPOT, linear, measured, ["trtllm-1.2"] * 200, np.ones(200, dtype=bool))
-    assert found["trtllm-1.2"] == pytest.approx([30e-6, 1.3], rel=0.03)
+    found = fitted(linear, measured, "trtllm-1.2")
+    assert found["trtllm-1.2"] == pytest.approx([30e-6, PER_SEQUENCE, 1.3], rel=0.04)
 
 
 def test_rows_left_out_or_doubted_are_not_used() -> None:
@@ -72,8 +84,8 @@ def test_rows_left_out_or_doubted_are_not_used() -> None:
     measured = truth(linear, 30e-6, 1.3)
     measured[:60] *= 3
     measured[60:90] = np.nan
-    found = fit(TPOT, linear, measured, ["trtllm-1.2"] * 200, np.arange(200) >= 60)
-    assert found["trtllm-1.2"] == pytest.approx([30e-6, 1.3], rel=0.02)
+    found = fitted(linear, measured, "trtllm-1.2", np.arange(200) >= 60)
+    assert found["trtllm-1.2"] == pytest.approx([30e-6, PER_SEQUENCE, 1.3], rel=0.03)
 
 
 def test_rescaled_tables_equal_tables_priced_under_the_epoch() -> None:
@@ -100,7 +112,7 @@ def test_fitted_lines_are_rewritten_and_the_rest_stays(tmp_path: Path) -> None:
     path = tmp_path / f"{name}.yaml"
     path.write_text((writing.EPOCHS / path.name).read_text())
     before = path.read_text().splitlines()
-    values = {name: np.array([12.5e-6, 1.25])}
+    values = {name: np.array([12.5e-6, 2e-6, 1.25])}
     found = applied(started(TPOT + TTFT), TPOT, values)
     writing.write(found, Counter({name: 7}), "2026-12-01", tmp_path)
     after = path.read_text().splitlines()

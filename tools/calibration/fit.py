@@ -6,7 +6,9 @@ constant and then solves a small weighted least-squares problem per engine and p
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 
 import msgspec
 import numpy as np
@@ -35,10 +37,11 @@ class Constant(msgspec.Struct, frozen=True):
     step: float
 
 
-# Two constants an epoch for TPOT: more of them fit better and predict the unseen worse.
+# Three constants an epoch for TPOT: more of them fit better and predict the unseen worse.
 TPOT = (
-    Constant("gap", 20e-6, 20e-6, 12e-6, 0.0, 2e-4, 2e-6),
-    Constant("communication", 1.2, 0.30, 0.15, 0.4, 3.0, 0.05),
+    Constant("gap", 15e-6, 10e-6, 10e-6, 0.0, 2e-4, 2e-6),
+    Constant("per_sequence", 5e-6, 10e-6, 10e-6, 0.0, 1e-4, 3e-6),
+    Constant("communication", 1.2, 0.10, 0.10, 0.4, 3.0, 0.05),
 )
 TTFT = (
     Constant("prefill_wait", 1.0, 5.0, 3.0, 0.0, 60.0, 0.5),
@@ -76,30 +79,41 @@ def fit(
     linear: Linear,
     measured: Array,
     epochs: list[str],
+    alike: list[str],
     use: NDArray[np.bool_],
 ) -> dict[str, Array]:
     """Values of the constants by epoch, from the rows in `use`.
 
-    measured: s, per row; epochs: the epoch of every row.
+    measured: s, per row; epochs: the epoch of every row; alike: rows of one name err together,
+    so n of them count as the square root of n.
     """
     use = use & np.isfinite(measured)
+    weights = _weights(alike, use)
     of = np.array(epochs)
     engine_of = np.array([each.partition("-")[0] for each in epochs])
+    solve = partial(_solve, constants, linear, measured, weights)
     found = {}
     for engine in sorted({each.partition("-")[0] for each in names()}):
         start = np.array([each.start for each in constants])
         spread = np.array([each.engine for each in constants])
-        centre = _solve(constants, linear, measured, use & (engine_of == engine), start, spread)
+        centre = solve(use & (engine_of == engine), start, spread)
         narrow = np.array([each.epoch for each in constants])
         for name in names(engine):
-            found[name] = _solve(constants, linear, measured, use & (of == name), centre, narrow)
+            found[name] = solve(use & (of == name), centre, narrow)
     return found
+
+
+def _weights(alike: list[str], use: NDArray[np.bool_]) -> Array:
+    """Weight of every row, 1: the less, the more rows are `alike`."""
+    counts = Counter(name for name, used in zip(alike, use, strict=True) if used)
+    return np.array([1 / np.sqrt(max(counts[name], 1)) for name in alike])
 
 
 def _solve(
     constants: tuple[Constant, ...],
     linear: Linear,
     measured: Array,
+    weights: Array,
     rows: NDArray[np.bool_],
     prior: Array,
     spread: Array,
@@ -111,11 +125,11 @@ def _solve(
     if not rows.any():
         return value
     part = Linear(linear.value[rows], linear.slope[rows], linear.at[rows])
-    wanted = measured[rows]
+    wanted, shares = measured[rows], weights[rows]
     for _ in range(ROUNDS):
         now = part(np.broadcast_to(value, part.at.shape))
         residual = np.log(now / wanted)
-        weight = 1 / (NOISE * np.maximum(np.abs(residual), FLOOR))
+        weight = shares / (NOISE * np.maximum(np.abs(residual), FLOOR))
         slope = part.slope / now[:, None]
         square = slope.T @ (slope * weight[:, None]) + np.diag(1 / spread**2)
         pull = -slope.T @ (weight * residual) - (value - prior) / spread**2

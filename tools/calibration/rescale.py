@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 
 import msgspec
+import numpy as np
 
 from racktwin.engine.epoch import Epoch
 from racktwin.engine.table import Grid, Part, StepTable
@@ -37,18 +38,28 @@ class Rescaled(Served):
 def neutral(epoch: Epoch) -> Epoch:
     """The epoch with every operator as the tables have it and no host time."""
     return msgspec.structs.replace(
-        epoch, gap=0.0, step_overhead=0.0, gemm=1.0, experts=1.0, attention=1.0, communication=1.0
+        epoch,
+        **dict.fromkeys(("gap", "per_sequence", "step_overhead"), 0.0),
+        **dict.fromkeys(("gemm", "experts", "attention", "communication"), 1.0),
     )
 
 
 def _table(table: StepTable, epoch: Epoch) -> StepTable:
     changed = copy.copy(table)
-    changed.tokens, changed.decode = _part(table.tokens, epoch), _part(table.decode, epoch)
+    changed.tokens = _part(table.tokens, epoch)
+    changed.decode = _part(_hosted(table.decode, epoch), epoch)
     changed.prefill = _part(table.prefill, epoch)
     changed.draft = None if table.draft is None else _part(table.draft, epoch)
     layers = len(table.step.architecture.layers)
     changed.host = epoch.gap * layers + epoch.step_overhead
     return changed
+
+
+def _hosted(decode: Part, epoch: Epoch) -> Part:
+    """`decode` with the host time of its sequences."""
+    axes = decode.seconds.axes
+    host = np.broadcast_to(epoch.per_sequence * axes[0][:, None], decode.seconds.values.shape)
+    return msgspec.structs.replace(decode, parts={**decode.parts, "host": Grid(axes, host)})
 
 
 def _part(part: Part, epoch: Epoch) -> Part:

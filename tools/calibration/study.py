@@ -25,6 +25,9 @@ class Study:
     def __init__(self, scored: Scored) -> None:
         self.scored = scored
         self.epochs = [row.engine for row in scored.rows]
+        self.alike = [
+            "|".join((row.engine, row.system, row.model, row.precision)) for row in scored.rows
+        ]
         self.measured = {name: figures(scored.rows, name) for name in ("tpot", "ttft")}
         self.tpot, self.ttft, self.queued, self.best = self._calibrate()
 
@@ -33,12 +36,17 @@ class Study:
         best = started(TPOT + TTFT)
         for _ in range(PASSES):
             linear = self._linear(best, TPOT, "tpot")
-            found = fit(TPOT, linear, self.measured["tpot"], self.epochs, everything)
+            found = self._fit(TPOT, linear, "tpot", everything)
             best = applied(best, TPOT, found)
         first = self._linear(best, TTFT, "ttft")
         queued = np.array([each.limit != FREE for each in self.scored.predict(best)])
-        best = applied(best, TTFT, fit(TTFT, first, self.measured["ttft"], self.epochs, ~queued))
+        best = applied(best, TTFT, self._fit(TTFT, first, "ttft", ~queued))
         return linear, first, queued, best
+
+    def _fit(
+        self, constants: tuple[Constant, ...], linear: Linear, figure: str, use: NDArray[np.bool_]
+    ) -> dict[str, Array]:
+        return fit(constants, linear, self.measured[figure], self.epochs, self.alike, use)
 
     def _linear(self, at: Constants, constants: tuple[Constant, ...], figure: str) -> Linear:
         base = _values(self.scored.predict(at), figure)
@@ -57,8 +65,8 @@ class Study:
 
     def without(self, left: NDArray[np.bool_]) -> Constants:
         """The constants fitted on all rows but `left`."""
-        found = fit(TPOT, self.tpot, self.measured["tpot"], self.epochs, ~left)
-        waits = fit(TTFT, self.ttft, self.measured["ttft"], self.epochs, ~left & ~self.queued)
+        found = self._fit(TPOT, self.tpot, "tpot", ~left)
+        waits = self._fit(TTFT, self.ttft, "ttft", ~left & ~self.queued)
         return applied(applied(self.best, TPOT, found), TTFT, waits)
 
     def left_out(self, group: Callable[[Measurement], str]) -> list[Prediction]:

@@ -17,10 +17,12 @@ class Epoch(msgspec.Struct, frozen=True, kw_only=True):
     """What one engine version adds to the bare operators, and its memory conventions.
 
     gap: host and launch time per layer that no operator covers, s.
+    per_sequence: host time per decoding sequence of a rank and step (sampling, bookkeeping), s.
     step_overhead: time per engine step outside the layers (scheduling, sampling, detokenising), s.
     gemm, experts, attention, communication: measured time over operator-table time (1 = table).
     prefill_wait: decode steps a new request waits before its prefill starts (scheduler policy).
     first_token: time from the finished prefill to the first token at the client, s.
+    reserved: share of the answer still to come whose cache must be free to admit a request, 0..1.
     balanced: True when attention-data ranks prefill in the same steps, False when each on its own.
     mixed: True when prefill chunks ride in decode steps, False when they stall them.
     memory_fraction: the engine's memory flag as launch scripts set it, 0..1 of its own basis.
@@ -42,3 +44,5 @@ class Epoch(msgspec.Struct, frozen=True, kw_only=True):
     mixed: bool
     memory_fraction: float
     max_batch_tokens: int
+    per_sequence: float = 0.0
+    reserved: float = 1.0

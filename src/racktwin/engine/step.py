@@ -184,13 +184,15 @@ class Step:
         sequence computes in the step (1 + drafts).
         """
         sequences, cached = np.asarray(batch, dtype=float), np.asarray(context, dtype=float)
+        host = self.epoch.per_sequence * sequences if operators is None else 0 * sequences
         operators = self.operators if operators is None else operators
         costs = [
             self._on_decode(operator, sequences, cached, queries).scaled(times)
             for operator, times in operators.items()
             if not _driven_by_tokens(operator)
         ]
-        return cost.total([_nothing(sequences + cached), *costs])
+        nothing = _nothing(sequences + cached)
+        return cost.total([nothing, Cost({"host": host}, nothing.joules, {}), *costs])
 
     def _on_decode(self, operator: Operator, batch: Array, context: Array, queries: int) -> Cost:
         kernels = self.kernels

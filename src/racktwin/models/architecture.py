@@ -28,6 +28,7 @@ class Attention(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     """Grouped-query attention (multi-head and multi-query are its ends).
 
     window: tokens a query sees (sliding window or local chunk); 0 means all.
+    wide_norm: norms of queries and keys span all heads: ranks add up their squares (MiniMax-M2).
     output_gate: a gate as wide as the query projection multiplies the output (Qwen3.5).
     tied_value: values are the keys, there is no value projection (Gemma 4); both are cached.
     shared_cache: reads the cache of an earlier layer and keeps none (Gemma 3n).
@@ -41,6 +42,7 @@ class Attention(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     window: int = 0
     bias: bool = False
     qk_norm: bool = False
+    wide_norm: bool = False
     output_gate: bool = False
     tied_value: bool = False
     shared_cache: bool = False

@@ -8,6 +8,7 @@ from __future__ import annotations
 from racktwin.models.architecture import Attention, Indexer, LatentAttention, Mixer, Recurrent
 from racktwin.models.operators import (
     ACTIVATION,
+    AllReduce,
     Attend,
     AttendLatent,
     Gemm,
@@ -19,6 +20,7 @@ from racktwin.models.operators import (
 from racktwin.models.precision import Precision
 
 PART = "attention projections"
+SQUARES = 8  # bytes per token: a float32 sum of squares each of queries and keys
 
 
 def mixer_operators(mixer: Mixer, hidden: int, tensor: int, precision: Precision) -> list[Operator]:
@@ -48,12 +50,19 @@ def _attention(mixer: Attention, hidden: int, tensor: int, precision: Precision)
         kv_dtype=precision.kv,
         indexer=mixer.indexer,
     )
+    norm: list[Operator] = [Stream(2 * ACTIVATION * (queries + keys))] if mixer.qk_norm else []
+    if mixer.wide_norm and tensor > 1:
+        norm.append(AllReduce(SQUARES, tensor))
+    values = heads * mixer.value_width
+    gate = [Stream(3 * ACTIVATION * values)] if mixer.output_gate else []
     return [
         Gemm(PART, queries + keys, hidden, precision.attention),
+        *norm,
+        Stream(2 * ACTIVATION * (queries + keys)),
         *_indexer(mixer.indexer, hidden, hidden, precision, own_keys=True),
         attend,
-        Gemm(PART, hidden, heads * mixer.value_width, precision.output),
-        Stream(2 * ACTIVATION * (queries + keys)),
+        *gate,
+        Gemm(PART, hidden, values, precision.output),
     ]
 
 
@@ -92,7 +101,8 @@ def _latent(
         Gemm(PART, expand, mixer.kv_rank, dtype, "prefill"),
         _attend(mixer, heads, precision, absorbed=True),
         Gemm(PART, hidden, values, precision.output),
-        Stream(2 * ACTIVATION * (down + query + gate)),
+        Stream(2 * ACTIVATION * down),
+        Stream(2 * ACTIVATION * (query + gate)),
     ]
 
 
@@ -159,5 +169,6 @@ def _recurrent(mixer: Recurrent, hidden: int, tensor: int, precision: Precision)
         Gemm(PART, wide, hidden, dtype),
         Recur(mixer.kind, hidden, keys, values, mixer.key_dim, mixer.value_dim, mixer.conv),
         Gemm(PART, hidden, inner, dtype),
-        Stream(2 * ACTIVATION * (wide + inner)),
+        Stream(2 * ACTIVATION * wide),
+        Stream(3 * ACTIVATION * inner),
     ]

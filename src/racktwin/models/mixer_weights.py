@@ -37,7 +37,8 @@ def _attention(mixer: Attention, hidden: int) -> list[Weight]:
         elements = mixer.kv_heads * cached * (hidden + bias)
         weights.append(Weight("attention", elements, "tensor", mixer.kv_heads))
     if mixer.qk_norm:
-        weights.append(Weight("norm", 2 * mixer.head_dim))
+        heads = mixer.heads + mixer.kv_heads if mixer.wide_norm else 2
+        weights.append(Weight("norm", heads * mixer.head_dim))
     if mixer.indexer and not mixer.indexer.shared:
         index = mixer.indexer
         elements = hidden * index.head_dim * (index.heads + 1) + 2 * index.head_dim

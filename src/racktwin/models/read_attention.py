@@ -135,6 +135,7 @@ def read_attention(fields: Fields, *, sliding: bool) -> Attention:
         window=_window(fields) if sliding else 0,
         bias=fields.flag("attention_bias", "qkv_bias") or family.startswith("qwen2"),
         qk_norm=fields.flag("use_qk_norm") or family.startswith("qwen3"),
+        wide_norm=fields.flag("use_qk_norm") and family == "minimax_m2",
         output_gate=fields.flag(
             "attn_output_gate", "attention_output_gate", default=family == "qwen3_next"
         ),

@@ -48,7 +48,7 @@ def _missing(priced: Priced, every: Candidates, index: int, following: int) -> s
     budget = float(every.budget[index])
     if not aggregated:
         budget = max(budget, following * (1.0 + ask.speculation.tokens))
-    room = priced.fit(layout, budget, following).sequences(ask.traffic.input + ask.traffic.output)
+    room = priced.fit(layout, budget, following).sequences(ask.traffic.held(ask.epoch.reserved))
     held = following * (1 + every.ttft[index] / (ask.traffic.steps * every.tpot[index]))
     if room < (held if aggregated else following):
         return f"KV memory at {room:,.0f} sequences per rank"

@@ -80,7 +80,7 @@ class Priced:
         return self._ranks(budgets.astype(float), BATCHES.astype(float))
 
     def _ranks(self, budgets: Array, batches: Array) -> list[Rank]:
-        length = self.ask.traffic.input + self.ask.traffic.output
+        length = self.ask.traffic.held(self.ask.epoch.reserved)
         found = []
         for layout in self.loading:
             room = [

@@ -32,6 +32,15 @@ class Traffic(msgspec.Struct, frozen=True, kw_only=True):
         """Mean tokens in the cache of a decoding sequence: long answers are met more often."""
         return self.input + self.output / 2 * (1 + self.variation)
 
+    def held(self, reserved: float) -> float:
+        """Mean tokens of cache a running request keeps others from: its own, and what an engine
+        keeps free of the rest of its answer.
+
+        reserved: that share of the rest, 0..1.
+        """
+        half = self.output / 2 * (1 + self.variation)
+        return self.input + half + reserved * half
+
     @property
     def steps(self) -> float:
         """Tokens a request gains by decode steps (the first comes from its prefill)."""
