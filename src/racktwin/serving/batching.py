@@ -19,7 +19,15 @@ from racktwin.serving.blocks import (
     safe_steps,
     settle,
 )
-from racktwin.serving.chain import drop_end, next_waiting, note_end, run, stop, wait_first
+from racktwin.serving.chain import (
+    drop_end,
+    next_waiting,
+    note_end,
+    run,
+    stop,
+    wait_behind,
+    wait_first,
+)
 from racktwin.serving.compiled import compiled
 from racktwin.serving.fleet import LOSSES, Rules, State
 
@@ -33,18 +41,48 @@ class Draft(NamedTuple):
 
 
 @compiled
-def preempt(state: State, rules: Rules, replica: int, rank: int) -> None:
-    """Throw out the newest request of a rank; it is computed again from its first token."""
+def emitted(state: State, rules: Rules, replica: int, slot: int) -> int:
+    """Output tokens a running request has given so far."""
+    given = state.slots[slot].output - state.slots[slot].left
+    if state.slots[slot].begun >= 0:
+        given += int((state.replicas[replica].step - state.slots[slot].begun) * rules.gain)
+    return given
+
+
+@compiled
+def victim(state: State, rules: Rules, replica: int, rank: int) -> int:
+    """The running request of a rank that gives way; of equals the newest.
+
+    The least urgent; under `reserve` 2 the one with the fewest tokens given, then with the longest
+    prompt.
+    """
+    chosen, key, length = -1, 0, 0
     slot = state.ranks[replica, rank].newest
+    while slot >= 0:
+        if rules.reserve == 2:
+            value, prompt = -emitted(state, rules, replica, slot), state.slots[slot].prompt
+        else:
+            value, prompt = state.slots[slot].priority, 0
+        if chosen < 0 or value > key or (value == key and prompt > length):
+            chosen, key, length = slot, value, prompt
+        slot = state.slots[slot].older
+    return chosen
+
+
+@compiled
+def preempt(state: State, rules: Rules, replica: int, rank: int, slot: int) -> None:
+    """Throw out a running request; it is computed again from its first token."""
     if state.slots[slot].begun >= 0:
         steps = state.replicas[replica].step - state.slots[slot].begun
         state.ranks[replica, rank].used -= end_growth(state, rules, replica, slot)
         drop_end(state, rules, replica, slot)
         won = min(int(steps * rules.gain), state.slots[slot].left - 1)
-        state.slots[slot].prompt += won
+        state.slots[slot].prompt += won + 1  # and the token its prefill gave
         state.slots[slot].left -= won
         state.slots[slot].begun = -1
+        state.replicas[replica].pending += state.slots[slot].prompt
     else:
+        state.replicas[replica].pending += state.slots[slot].computed
         state.ranks[replica, rank].used -= blocks_of(state.slots[slot].computed, rules)
         state.ranks[replica, rank].partial = -1
         state.replicas[replica].prefilling -= 1
@@ -53,26 +91,47 @@ def preempt(state: State, rules: Rules, replica: int, rank: int) -> None:
     state.slots[slot].losses += 1
     state.sums[LOSSES] += 1
     stop(state, replica, rank, slot)
-    wait_first(state, replica, rank, slot)
+    if rules.reserve == 2:
+        wait_behind(state, replica, rank, slot)
+    else:
+        wait_first(state, replica, rank, slot)
+
+
+@compiled
+def reserved_share(state: State, rules: Rules, replica: int, rank: int) -> float:
+    """Share of the output to come of decoding sequences that admission keeps room for (1)."""
+    passed = state.replicas[replica].step - state.ranks[replica, rank].since
+    return max(rules.least, state.ranks[replica, rank].share - rules.decay * passed)
+
+
+@compiled
+def growth(state: State, rules: Rules, replica: int, rank: int) -> float:
+    """Blocks that decoding takes in a step with prompts, in which it may have to pause."""
+    return needed(state, rules, replica, rank) if rules.mixed else 0.0
 
 
 @compiled
 def room_to_admit(
-    state: State, rules: Rules, replica: int, rank: int, slot: int, tokens: int
+    state: State, rules: Rules, replica: int, rank: int, slot: int, tokens: int, pledged: int
 ) -> float:
-    """Blocks the head of a queue takes when its first `tokens` are scheduled; inf: it must wait."""
-    free = rules.blocks - state.ranks[replica, rank].used - needed(state, rules, replica, rank)
+    """Blocks the head of a queue takes when its first `tokens` are scheduled; inf: it must wait.
+
+    pledged: output tokens of the prompts this step completes.
+    """
+    free = rules.blocks - state.ranks[replica, rank].used - growth(state, rules, replica, rank)
     if rules.reserve == 1:
         grow = blocks_of(state.slots[slot].prompt + state.slots[slot].left, rules)
         return grow if grow <= free else np.inf
     grow = blocks_of(state.slots[slot].cached + tokens, rules)
     wanted = float(grow)
+    if not rules.mixed:  # no step can make room between the chunks of a prompt
+        wanted = float(blocks_of(state.slots[slot].prompt, rules))
     if rules.reserve == 2 and state.ranks[replica, rank].running:
-        share = state.replicas[replica].share
         batch = state.ranks[replica, rank].batch
         coming = state.ranks[replica, rank].promised - batch * state.replicas[replica].step
-        later = share * (coming * rules.gain + state.slots[slot].left)
-        wanted = blocks_of(state.slots[slot].prompt + later, rules)
+        later = reserved_share(state, rules, replica, rank) * (coming * rules.gain)
+        own = state.slots[slot].prompt + state.slots[slot].left
+        wanted = blocks_of(own + pledged + later, rules)
     return grow if wanted <= free else np.inf
 
 
@@ -84,6 +143,7 @@ def prefill(state: State, rules: Rules, draft: Draft, replica: int, slot: int, t
     draft.new[rank] += tokens
     draft.behind[rank] += state.slots[slot].computed
     state.slots[slot].computed += tokens
+    state.replicas[replica].pending -= tokens
     return state.slots[slot].computed == state.slots[slot].prompt
 
 
@@ -105,11 +165,17 @@ def go_on(
     if rules.reserve != 1:
         end = state.slots[slot].computed + tokens
         grow = blocks_of(end, rules) - blocks_of(state.slots[slot].computed, rules)
-        used = state.ranks[replica, rank].used + needed(state, rules, replica, rank)
-        if used + grow > rules.blocks:
-            preempt(state, rules, replica, rank)
-            return -1, done
+        lost = False
+        while (
+            state.ranks[replica, rank].used + growth(state, rules, replica, rank) + grow
+            > rules.blocks
+        ):
+            lost, gone = True, victim(state, rules, replica, rank)
+            preempt(state, rules, replica, rank, gone)
+            if gone == slot:
+                return 0, done
         state.ranks[replica, rank].used += grow
+        budget = tokens if lost else budget  # nobody is admitted in a step that preempts
     if prefill(state, rules, draft, replica, slot, tokens):
         state.ranks[replica, rank].partial = -1
         state.replicas[replica].prefilling -= 1
@@ -127,9 +193,13 @@ def admit(
     rank: int,
     time: float,
     budget: int,
+    pledged: int,
     done: int,
 ) -> int:
     """Let the queue in, first come first served; returns the chain of completed prompts."""
+    if state.ranks[replica, rank].running == 0:
+        state.ranks[replica, rank].share = rules.share
+        state.ranks[replica, rank].since = state.replicas[replica].step
     while (
         state.ranks[replica, rank].queued
         and budget > 0
@@ -137,8 +207,11 @@ def admit(
         and state.ranks[replica, rank].partial < 0
     ):
         slot = state.ranks[replica, rank].queue_head
-        tokens = min(state.slots[slot].prompt - state.slots[slot].cached, budget)
-        grow = room_to_admit(state, rules, replica, rank, slot, tokens)
+        whole = state.slots[slot].prompt - state.slots[slot].cached
+        tokens = min(whole, budget)
+        if tokens < min(whole, rules.budget) and not rules.chunked:
+            return done
+        grow = room_to_admit(state, rules, replica, rank, slot, tokens, pledged)
         if grow == np.inf:
             return done
         next_waiting(state, replica, rank)
@@ -146,6 +219,7 @@ def admit(
         state.ranks[replica, rank].used += grow
         state.slots[slot].held = int(grow)
         state.slots[slot].computed = state.slots[slot].cached
+        state.replicas[replica].pending -= state.slots[slot].cached
         if state.slots[slot].admitted < 0:
             state.slots[slot].admitted = time
         if prefill(state, rules, draft, replica, slot, tokens):
@@ -155,20 +229,36 @@ def admit(
             state.ranks[replica, rank].partial = slot
             state.replicas[replica].prefilling += 1
         budget -= tokens
+        pledged += state.slots[slot].left
     return done
 
 
 @compiled
 def make_room(state: State, rules: Rules, replica: int, rank: int) -> bool:
-    """Preempt newest requests until the decoding ones have blocks; whether any had to go."""
+    """Preempt requests until the decoding ones have blocks; whether any had to go."""
     lost = False
     while (
         state.ranks[replica, rank].used + needed(state, rules, replica, rank) > rules.blocks
         and state.ranks[replica, rank].running > 1
     ):
-        preempt(state, rules, replica, rank)
+        preempt(state, rules, replica, rank, victim(state, rules, replica, rank))
         lost = True
+    if lost and rules.reserve == 2:
+        expect_longer(state, rules, replica, rank)
     return lost
+
+
+@compiled
+def expect_longer(state: State, rules: Rules, replica: int, rank: int) -> None:
+    """After a retraction: reserve the share of their output the sequences of a rank have given."""
+    given, whole = 0, 1
+    slot = state.ranks[replica, rank].newest
+    while slot >= 0:
+        given += emitted(state, rules, replica, slot) + rules.ahead
+        whole += state.slots[slot].output
+        slot = state.slots[slot].older
+    state.ranks[replica, rank].share = min(1.0, given / whole)
+    state.ranks[replica, rank].since = state.replicas[replica].step + 1
 
 
 @compiled
@@ -180,23 +270,32 @@ def compose(
     time: float,
     admitting: bool,
 ) -> int:
-    """Put the prefill work of the coming step into `draft`; returns the prompts it completes."""
+    """Put the prefill work of the coming step into `draft`; returns the prompts it completes.
+
+    Unmixed, prompts come first: decoding sequences are thrown out only in a step of their own.
+    """
     done, safe = -1, safe_steps(state, rules, replica) > 0
     for rank in range(rules.ranks):
         draft.prompts[rank] = draft.new[rank] = draft.behind[rank] = 0.0
         idle = state.ranks[replica, rank].partial < 0 and (
             not admitting or state.ranks[replica, rank].queued == 0
         )
-        if idle and safe:
+        if idle and (safe or not rules.mixed):
             continue
         settle(state, rules, replica, rank)
-        lost = make_room(state, rules, replica, rank)
-        budget = rules.budget
+        budget, lost = rules.budget, False
         if rules.mixed:
+            lost = make_room(state, rules, replica, rank)
             budget -= state.ranks[replica, rank].batch * rules.queries
+        before = done
         budget, done = go_on(state, rules, draft, replica, rank, budget, done)
         if admitting and not lost and budget > 0:
-            done = admit(state, rules, draft, replica, rank, time, budget, done)
+            pledged = state.slots[done].left if done != before else 0
+            done = admit(state, rules, draft, replica, rank, time, budget, pledged, done)
+    if not rules.mixed and not safe and draft.new.sum() == 0:
+        for rank in range(rules.ranks):
+            settle(state, rules, replica, rank)
+            make_room(state, rules, replica, rank)
     return done
 
 

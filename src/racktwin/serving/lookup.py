@@ -8,16 +8,16 @@ from racktwin.engine.cost import Array
 from racktwin.serving.clock import SPACING, Clock
 from racktwin.serving.compiled import compiled
 
+GRAIN = 4096.0  # parts of a token that means are counted in
+
 
 @compiled
 def between(column: Array, position: float) -> float:
-    """`column` (s or J) at a fractional index, linear between entries, the last beyond the end.
+    """`column` (s or J) at a fractional index, linear between entries, and on beyond the last.
 
     position: index, counted in entries.
     """
-    low = int(position)
-    if low >= len(column) - 1:
-        return column[len(column) - 1]
+    low = min(int(position), len(column) - 2)
     return column[low] + (position - low) * (column[low + 1] - column[low])
 
 
@@ -46,6 +46,16 @@ def attended(clock: Clock, table: Array, prompts: float, new: float, behind: flo
 
 
 @compiled
+def depth(context: float, batch: int) -> float:
+    """Mean cached tokens of `batch` sequences with `context` together, cut to 1/4096 of a token.
+
+    Cut so that it grows by exactly the gain in a step: then it is the same from step to step as
+    over a whole stretch, and where a run is interrupted changes nothing.
+    """
+    return np.floor(context / batch * GRAIN) / GRAIN
+
+
+@compiled
 def base_seconds(clock: Clock, fullest: int, mean: float) -> float:
     """Work on tokens, s: `fullest` of the fullest rank, `mean` over the ranks."""
     return clock.host + between(clock.alone, float(fullest)) + between(clock.shared, mean)
@@ -60,7 +70,7 @@ def decode_seconds(clock: Clock, batch: int, context: float) -> float:
 @compiled
 def work_row(clock: Clock, batch: float) -> int:
     """Row of `clock.decode_work` that stands for `batch` sequences per rank on average."""
-    return min(int(batch) + 1, len(clock.decode_work) - 1)
+    return min(int(np.ceil(batch)), len(clock.decode_work) - 1)
 
 
 @compiled

@@ -32,12 +32,9 @@ def mixed(value: np.uint64) -> np.uint64:
 
 @compiled
 def load(state: State, rules: Rules, policy: int, replica: int) -> float:
-    """What a policy compares: requests, used blocks, or tokens still to prefill, of a replica."""
+    """What a policy compares: requests, tokens cached or to prefill, tokens to prefill."""
     if policy == 2:
-        used = 0.0
-        for rank in range(rules.ranks):
-            used += state.ranks[replica, rank].used
-        return used + state.replicas[replica].pending / rules.block
+        return state.replicas[replica].context + state.replicas[replica].pending
     if policy == 4:
         return float(state.replicas[replica].pending)
     return float(state.replicas[replica].outstanding)

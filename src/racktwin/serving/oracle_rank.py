@@ -1,0 +1,171 @@
+"""One attention-data rank of a replica as the oracle sees it: objects in lists, blocks counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import ceil
+
+from racktwin.serving.fleet import Rules
+from racktwin.serving.oracle_clock import Chunk
+
+
+@dataclass
+class Job:
+    """A request in a replica. arrival, admitted, first: s; prompt, left, computed: tokens.
+
+    prompt: tokens to compute before the next one is won, `computed` of them are; left: output
+    tokens to come when that began; steps: decode steps since, None while the prompt is computed.
+    """
+
+    number: int
+    arrival: float
+    prompt: int
+    output: int
+    priority: int = 0
+    admitted: float = -1.0
+    first: float = -1.0
+    left: int = 0
+    computed: int = 0
+    steps: int | None = None
+    promised: int = 0
+    losses: int = 0
+
+    def blocks(self, rules: Rules, ahead: int = 0) -> float:
+        """Blocks it holds, or will after `ahead` more decode steps."""
+        if rules.reserve == 1:
+            return self.promised
+        if self.steps is None:
+            return ceil(self.computed / rules.block)
+        steps = self.steps + ahead
+        if rules.gain != 1:
+            return ceil(self.prompt / rules.block) + steps * rules.gain / rules.block
+        return ceil((self.prompt + steps) / rules.block)
+
+    def given(self, rules: Rules) -> int:
+        """Output tokens given so far."""
+        return self.output - self.left + int((self.steps or 0) * rules.gain)
+
+    def tokens(self, rules: Rules) -> float:
+        """Tokens cached while it decodes."""
+        return self.prompt + (self.steps or 0) * rules.gain
+
+    def lose(self, rules: Rules) -> None:
+        """Give everything computed away."""
+        if self.steps is not None:
+            won = min(int(self.steps * rules.gain), self.left - 1)
+            self.prompt += won + 1
+            self.left -= won
+        self.steps, self.computed = None, 0
+        self.losses += 1
+
+
+@dataclass
+class Rank:
+    """Its queue, its running requests from the oldest to the newest, and the share it reserves."""
+
+    rules: Rules
+    waiting: list[Job] = field(default_factory=list)
+    running: list[Job] = field(default_factory=list)
+    share: float = 0.0
+    since: int = 0
+
+    @property
+    def decoding(self) -> list[Job]:
+        """The running requests whose prompt is computed."""
+        return [job for job in self.running if job.steps is not None]
+
+    @property
+    def partial(self) -> Job | None:
+        """The running request whose prompt is part computed."""
+        return next((job for job in self.running if job.steps is None), None)
+
+    def used(self, ahead: int = 0) -> float:
+        """Blocks in use, or after `ahead` more steps of its decoding sequences."""
+        return sum(job.blocks(self.rules, ahead) for job in self.running)
+
+    def queue(self, job: Job, *, first: bool = False) -> None:
+        """Put into the queue: behind, or ahead of, those of the same priority."""
+        ahead = [
+            other
+            for other in self.waiting
+            if other.priority < job.priority or (other.priority == job.priority and not first)
+        ]
+        self.waiting.insert(len(ahead), job)
+
+    def preempt(self) -> Job:
+        """Throw a running request out."""
+        newest_first = reversed(self.running)
+        if self.rules.reserve == 2:
+            gone = max(newest_first, key=lambda job: (-job.given(self.rules), job.prompt))
+        else:
+            gone = max(newest_first, key=lambda job: job.priority)
+        self.running.remove(gone)
+        gone.lose(self.rules)
+        self.queue(gone, first=self.rules.reserve != 2)
+        return gone
+
+    def make_room(self, step: int) -> int:
+        """Let decoding have its blocks; returns how many requests had to go."""
+        gone = 0
+        while self.used(1) > self.rules.blocks and len(self.running) > 1:
+            self.preempt()
+            gone += 1
+        if gone and self.rules.reserve == 2:
+            given = sum(job.given(self.rules) + self.rules.ahead for job in self.running)
+            self.share = min(1.0, given / (sum(job.output for job in self.running) + 1))
+            self.since = step + 1
+        return gone
+
+    def compose(self, step: int, time: float, admitting: bool) -> list[tuple[Job, Chunk]]:
+        """The prompts of the coming step, s of its start `time`; decode steps done: `step`."""
+        rules, budget, lost = self.rules, self.rules.budget, 0
+        if rules.mixed:
+            lost = self.make_room(step)
+            budget -= len(self.decoding) * rules.queries
+        drafted: list[tuple[Job, Chunk]] = []
+        if (job := self.partial) and budget > 0:
+            new = min(job.prompt - job.computed, budget)
+            job.computed += new
+            while rules.reserve != 1 and self.used(int(rules.mixed)) > rules.blocks:
+                lost += 1
+                if self.preempt() is job:
+                    return []
+            drafted.append((job, Chunk(new, job.computed - new)))
+            budget -= new
+        if admitting and not lost and budget > 0:
+            self.admit(step, time, budget, drafted)
+        return drafted
+
+    def admit(self, step: int, time: float, budget: int, drafted: list[tuple[Job, Chunk]]) -> None:
+        """Let the queue in, in order, while `budget` tokens, places and blocks last."""
+        rules = self.rules
+        if not self.running:
+            self.share, self.since = rules.share, step
+        while self.waiting and budget > 0 and len(self.running) < rules.max_batch:
+            job = self.waiting[0]
+            if any(other.computed < other.prompt for other in self.running):
+                return
+            new = min(job.prompt, budget)
+            if not rules.chunked and new < min(job.prompt, rules.budget):
+                return
+            if not self.fits(job, new, step, [other for other, _ in drafted]):
+                return
+            self.running.append(self.waiting.pop(0))
+            job.promised = ceil((job.prompt + job.left) / rules.block)
+            job.computed = new
+            job.admitted = time if job.admitted < 0 else job.admitted
+            drafted.append((job, Chunk(new, 0)))
+            budget -= new
+
+    def fits(self, job: Job, new: int, step: int, coming: list[Job]) -> bool:
+        """Whether a prompt may start with `new` tokens; `coming`: prompts of the same step."""
+        rules = self.rules
+        free = rules.blocks - self.used(int(rules.mixed))
+        if rules.reserve == 1:
+            return ceil((job.prompt + job.left) / rules.block) <= free
+        if rules.reserve == 0 or not self.running:
+            return ceil((new if rules.mixed else job.prompt) / rules.block) <= free
+        share = max(rules.least, self.share - rules.decay * (step - self.since))
+        later = sum(ceil(other.left / rules.gain) - (other.steps or 0) for other in self.decoding)
+        own = job.prompt + job.left + sum(other.left for other in coming)
+        return ceil((own + share * (later * rules.gain)) / rules.block) <= free

@@ -1,0 +1,129 @@
+"""One replica as the oracle sees it: a step is composed, priced and applied, then the next."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from racktwin.serving.clock import Clock
+from racktwin.serving.fleet import SUMS, Rules
+from racktwin.serving.oracle_clock import Chunk, Load, priced
+from racktwin.serving.oracle_rank import Job, Rank
+
+Draft = list[tuple[Job, Chunk]]
+
+
+class Replica:
+    """Ranks in lock-step. now: s its next step starts; step: decode steps done."""
+
+    def __init__(self, rules: Rules, clock: Clock) -> None:
+        self.rules, self.clock = rules, clock
+        self.ranks = [Rank(rules) for _ in range(rules.ranks)]
+        self.now, self.busy, self.step, self.held_back = 0.0, False, 0, 0
+        self.sums = dict.fromkeys(SUMS, 0.0)
+
+    def take(self, job: Job) -> None:
+        """A request arrives: to the rank with the fewest."""
+        job.left = job.output
+        rank = min(self.ranks, key=lambda rank: len(rank.running) + len(rank.waiting))
+        rank.queue(job)
+        if not self.busy:
+            self.busy, self.now = True, job.arrival
+
+    @property
+    def outstanding(self) -> int:
+        """Requests that wait or run."""
+        return sum(len(rank.waiting) + len(rank.running) for rank in self.ranks)
+
+    @property
+    def context(self) -> float:
+        """Tokens cached for decoding sequences."""
+        return sum(job.tokens(self.rules) for rank in self.ranks for job in rank.decoding)
+
+    @property
+    def pending(self) -> int:
+        """Prompt tokens still to compute."""
+        jobs = [
+            job
+            for rank in self.ranks
+            for job in (*rank.waiting, *rank.running)
+            if job.steps is None
+        ]
+        return sum(job.prompt - job.computed for job in jobs)
+
+    def admits(self) -> bool:
+        """Whether prompts of the queues may start in this step (attention-DP balance)."""
+        if not self.rules.balance:
+            return True
+        self.held_back += 1
+        prompts = [
+            rank.partial or (rank.waiting and len(rank.running) < self.rules.max_batch)
+            for rank in self.ranks
+        ]
+        balanced = all(prompts) or not all(rank.decoding for rank in self.ranks)
+        if not balanced and self.held_back < self.rules.balance:
+            return False
+        self.held_back = 0
+        return True
+
+    def go(self) -> list[tuple[Job, float]]:
+        """Do one step; returns the requests that ended, and when (s)."""
+        if not self.outstanding:
+            self.busy = False
+            return []
+        admitting = self.admits()
+        drafts = [rank.compose(self.step, self.now, admitting) for rank in self.ranks]
+        if not self.rules.mixed and not any(drafts):
+            for rank in self.ranks:
+                rank.make_room(self.step)
+        decodes = self.rules.mixed or not any(drafts)
+        batches = [rank.decoding if decodes else [] for rank in self.ranks]
+        if not any(drafts) and not any(batches):
+            self.busy = False
+            return []
+        self.account(drafts, batches)
+        self.step += decodes
+        ended = [job for batch in batches for job in self.decode(batch)]
+        ended += [job for draft in drafts for job in self.prefill(draft)]
+        for job in ended:
+            next(rank for rank in self.ranks if job in rank.running).running.remove(job)
+            self.sums["finished"] += 1
+            self.sums["losses"] += job.losses
+        return [(job, self.now) for job in ended]
+
+    def account(self, drafts: list[Draft], batches: list[list[Job]]) -> None:
+        """Let the time of the step pass, and add it up."""
+        rules = self.rules
+        loads = [
+            Load(len(batch) * rules.queries, len(batch), [chunk for _, chunk in draft])
+            for batch, draft in zip(batches, drafts, strict=True)
+        ]
+        context, total = self.context, sum(load.batch for load in loads)
+        seconds, joules = priced(self.clock, loads, context)
+        self.now += seconds
+        done = {
+            "busy_seconds": seconds,
+            "steps": 1,
+            "decode_tokens": rules.gain * total,
+            "prefill_tokens": sum(chunk.new for draft in drafts for _, chunk in draft),
+            "joules": joules,
+            "batch_seconds": seconds * sum(len(rank.decoding) for rank in self.ranks),
+            "block_seconds": seconds * (context + rules.gain * total / 2) / rules.block,
+        }
+        for name, amount in done.items():
+            self.sums[name] += amount
+
+    def decode(self, batch: list[Job]) -> list[Job]:
+        """Every sequence wins its tokens; returns those that end."""
+        for job in batch:
+            assert job.steps is not None
+            job.steps += 1
+        return [job for job in batch if job.steps == ceil(job.left / self.rules.gain)]
+
+    def prefill(self, draft: Draft) -> list[Job]:
+        """Complete prompts give their first token; returns those that need no more."""
+        done = [job for job, _ in draft if job.computed == job.prompt]
+        for job in done:
+            job.first = self.now if job.first < 0 else job.first
+            job.left -= 1
+            job.steps = 0
+        return [job for job in done if job.left == 0]
