@@ -42,6 +42,13 @@ def line(x1: float, y1: float, x2: float, y2: float, style: str = "axis") -> str
     return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{style}"/>'
 
 
+def curve(points: list[tuple[float, float]], stroke: str, title: str = "") -> str:
+    """A line through points; `title` shows on hover."""
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    shape = f'<polyline points="{path}" fill="none" stroke="{stroke}" stroke-width="1.5"'
+    return f"{shape}><title>{escape(title)}</title></polyline>" if title else f"{shape}/>"
+
+
 def drawing(width: float, height: float, marks: list[str], label: str) -> str:
     """A whole picture, at most as wide as its units; `label` is read to those who do not see it."""
     head = (

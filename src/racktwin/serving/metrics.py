@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from racktwin.serving.fleet import Floats
 
-FIGURES = ("ttft", "tpot", "itl", "e2e", "queue")
+FIGURES = ("ttft", "tpot", "e2e", "queue")
 
 
 class Definition(msgspec.Struct, frozen=True):
@@ -58,7 +58,6 @@ def figures(results: NDArray[Any], first_token: float) -> Floats:
         [
             first - arrival + first_token,
             tpot,
-            tpot,
             finish - arrival + first_token,
             results["admitted"] - arrival,
         ]
@@ -67,7 +66,7 @@ def figures(results: NDArray[Any], first_token: float) -> Floats:
 
 def good(found: Floats, limits: Limits) -> NDArray[np.bool_]:
     """Requests within every limit; `found` as `figures` gives it, s. One token has no TPOT."""
-    ttft, tpot, _, e2e, _ = found
+    ttft, tpot, e2e, _ = found
     within: NDArray[np.bool_] = (ttft <= limits.ttft) & (e2e <= limits.e2e)
     return within & ~(tpot > limits.tpot)
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from racktwin.serving.batching import Draft
 from racktwin.serving.clock import Clock
-from racktwin.serving.fleet import RESULT, SLOT, STEP, SUMS, Floats, Rules, State, state
+from racktwin.serving.fleet import RESULT, SLOT, STEP, SUMS, Floats, Rules, state
 from racktwin.serving.scheduling import ring_for
 
 SLOTS = 1 << 15  # requests there is room for at first

@@ -1,8 +1,8 @@
 """Figures of finished requests, kept in bounded memory: batches of means and histograms.
 
 Requests are counted in batches by number (order of arrival), at most `BATCHES` of them: when a
-number lies beyond, neighbours merge and all batches are twice as large. So a share of the run can be
-left out at the end, whatever its length, and the batches' means say how sure their mean is.
+number lies beyond, neighbours merge and all batches are twice as large. So a share of the run can
+be left out at the end, whatever its length, and the batches' means say how sure their mean is.
 """
 
 from __future__ import annotations

@@ -86,9 +86,9 @@ def balance(deployment: Deployment, ranks: int) -> int:
 
 
 def blocks(fit: MemoryFit, context: float) -> int:
-    """Blocks of a rank. Layers with windows or states take less per token the longer a sequence:
+    """Blocks of a rank; where length costs less and less, what requests of `context` tokens fill.
 
-    then as many as requests of `context` tokens fill.
+    That is so with layers that keep a window or a state.
     """
     plain = not fit.cache.windows and not fit.cache.state
     if fit.pooled or plain:

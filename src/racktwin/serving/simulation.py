@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from racktwin.finding import BadInput, Finding
-from racktwin.serving.fleet import Floats, Ints, Rules
+from racktwin.serving.fleet import Ints, Rules
 from racktwin.serving.metrics import DEFINITIONS, FIGURES, Definition, Limits, figures, gaps, good
 from racktwin.serving.pool import Pool
 from racktwin.serving.router import ROUTERS
@@ -28,6 +28,7 @@ BINS = 128  # readings over the first stretch
 QUEUED = 2_000_000  # requests that may wait; more is a queue without end
 LOGGED = 256  # steps of a bin that are looked at, for the times between tokens
 DRAWN = 200_000  # steps kept of a window that is to be drawn
+FINISHED, INSIDE, WAITING = range(3)  # readings of the whole, before those of the pools
 TOTALS = ("input", "output", "good", "cached")
 Rows = Callable[[dict[str, NDArray[Any]]], None]
 
@@ -36,9 +37,10 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     """How a stream is to be run.
 
     concurrency: requests in flight in a closed loop, 0 for an open load. router: one of `ROUTERS`.
-    resolution: s between readings, 0 for a free choice. window: from and to, s, of the steps that
-    are kept. rows: takes finished requests, a column per name. watch: told the simulated time, s,
-    and the requests finished, after each reading; False stops the run.
+    resolution: s between readings, 0 for a free choice. expected: s of arrivals, 0 if not known.
+    window: from and to, s, of the steps that are kept. rows: takes finished requests, a column per
+    name. watch: told the simulated time, s, and the requests finished, after each reading; False
+    stops the run.
     """
 
     concurrency: int = 0
@@ -46,6 +48,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     limits: Limits = Limits()
     definition: Definition = DEFINITIONS["vllm"]
     resolution: float = 0.0
+    expected: float = 0.0
     window: tuple[float, float] | None = None
     rows: Rows | None = None
     watch: Callable[[float, int], bool] | None = None
@@ -66,19 +69,21 @@ class Simulation:
         first = self._next()
         if first is None or not len(first):
             raise BadInput([Finding("trace", "holds no request")], "simulate")
+        self.sample_has_prefixes = first.block_size > 0
         self.window = Window(self._fits)
         self.runner = self._runner(first)
-        step = order.resolution or max(SHORTEST, first.duration / BINS)
+        step = order.resolution or max(SHORTEST, (order.expected or first.duration) / BINS)
         self.timeline = Timeline(step, MOST_FIXED if order.resolution else MOST)
         self.seconds = 0.0  # CPU
         self._take(first)
 
     def run(self) -> None:
         """Bin after bin until all is done, it is stopped, or the queue has no end."""
-        begin = time.process_time()
+        begin = 0.0  # s; the first bin may compile
         self._read()
         while not self._done():
             self._to(self.timeline.edge)
+            begin = begin or time.process_time()
             self._read()
             watch = self.order.watch
             if watch is not None and not watch(self.timeline.times[-1], self.finished):
@@ -235,9 +240,6 @@ class Simulation:
         return grown / (end / 2) if sure else 0.0
 
 
-FINISHED, INSIDE, WAITING = range(3)
-
-
 def simulate(served: Served, stream: Iterator[Trace], order: Order) -> Simulation:
     """Run the whole stream; the load is the total over the copies of the deployment.
 
@@ -246,12 +248,3 @@ def simulate(served: Served, stream: Iterator[Trace], order: Order) -> Simulatio
     run = Simulation(served, stream, order)
     run.run()
     return run
-
-
-def column(run: Simulation, role: str, name: int) -> Floats:
-    """A reading of a pool (see `pool.READINGS`) at every edge of the timeline."""
-    from racktwin.serving.pool import READINGS
-
-    roles = list(run.runner.pools)
-    found: Floats = run.timeline.columns[3 + roles.index(role) * len(READINGS) + name]
-    return found

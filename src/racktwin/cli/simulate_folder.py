@@ -1,0 +1,38 @@
+"""What `racktwin simulate --out` writes: the report, the data, and the steps of a window."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from racktwin.dashboard.run_report import run_report
+from racktwin.export.folder import write_folder
+from racktwin.export.steps import steps_json
+from racktwin.finding import BadInput, Finding
+from racktwin.planning.replay import Replay
+
+
+def check_targets(out: str | None, requests_out: str | None, window: str | None) -> None:
+    """Refuse targets that cannot be written, before anything is simulated."""
+    found = []
+    if window is not None and out is None:
+        found.append(Finding("--trace-window", "the steps are written into --out; give a folder"))
+    if requests_out is not None:
+        path = Path(requests_out)
+        if path.is_dir() or not path.parent.is_dir():
+            reason = "is a folder" if path.is_dir() else "its folder does not exist"
+            found.append(Finding("--requests-out", f"{requests_out}: {reason}"))
+    if found:
+        raise BadInput(found, "simulate")
+
+
+def write_run(target: str, found: Replay, answer: dict[str, Any]) -> tuple[str, ...]:
+    """Write all files into the folder `target`; their paths."""
+    data = msgspec.json.format(msgspec.json.encode(answer, enc_hook=float), indent=2)
+    files = {"report.html": run_report(found, answer), "simulate.json": data.decode() + "\n"}
+    if found.order.window:
+        files["steps.json"] = steps_json(found.run)
+    write_folder(target, files)
+    return tuple(f"{target}/{name}" for name in files)

@@ -1,0 +1,125 @@
+"""The screen of `racktwin simulate`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from racktwin.cli.console import table
+from racktwin.planning.replay import Replay
+from racktwin.serving.outcome import Outcome, Use
+from racktwin.serving.sample import Spread
+from racktwin.units import Seconds
+
+COLUMNS = ("mean", "±95 %", "p50", "p90", "p95", "p99")
+
+
+def screen(found: Replay, written: Sequence[str]) -> Iterator[RenderableType]:
+    """The parts of the screen, top to bottom."""
+    deployment, outcome = found.deployment, found.outcome
+    yield Text.assemble((deployment.model.title, "bold"), f"  {deployment.title}")
+    copies = f"{deployment.copies:,} x " if deployment.copies > 1 else ""
+    yield (
+        f"on {copies}{deployment.gpus:,} GPUs of {deployment.cluster.name}, "
+        f"{deployment.engine.name}, {deployment.precision.name.upper()} weights, "
+        f"{deployment.precision.kv.upper()} KV"
+    )
+    yield f"{outcome.arrived:,} {found.load}, router {found.order.router}"
+    yield from (Text(line, "bold yellow") for line in warnings(outcome))
+    yield ""
+    yield _latencies(found)
+    yield ""
+    yield from _rates(found)
+    yield ""
+    yield f"counted:  {_counted(outcome)}"
+    yield f"evidence: TPOT mean {found.tpot.evidence}"
+    yield f"          TTFT mean {found.ttft.evidence}"
+    for note in found.notes:
+        yield f"note:     {note}"
+    yield f"simulated {Seconds(outcome.seconds)} in {outcome.cpu:.1f} s of CPU"
+    if written:
+        yield f"wrote {', '.join(written)}"
+
+
+def warnings(outcome: Outcome) -> Iterator[str]:
+    """What the figures do not show, a sentence each."""
+    open_requests = outcome.arrived - outcome.finished
+    if outcome.overloaded:
+        yield (
+            f"more than it can carry: the queue grows by {outcome.growth:,.4g} requests/s without "
+            f"end; stopped with {open_requests:,} unfinished"
+        )
+    elif outcome.stopped:
+        yield f"interrupted: {open_requests:,} requests are unfinished"
+    elif outcome.short:
+        yield "too short for a steady state: let more requests come (--requests, --duration)"
+
+
+def _latencies(found: Replay) -> RenderableType:
+    outcome = found.outcome
+    made = table("", *COLUMNS, "", right=COLUMNS)
+    rows: tuple[tuple[str, Spread, float, str], ...] = (
+        ("TTFT", outcome.ttft, 1.0, "s"),
+        ("TPOT", outcome.tpot, 1e3, "ms"),
+        ("ITL", outcome.itl, 1e3, "ms"),
+        ("E2E", outcome.e2e, 1.0, "s"),
+        ("queue", outcome.queue, 1.0, "s"),
+    )
+    for name, spread, scale, unit in rows:
+        values = (spread.mean, spread.error, spread.p50, spread.p90, spread.p95, spread.p99)
+        form = ",.3f" if unit == "s" else ",.2f"
+        cells = [f"{value * scale:{form}}" if math.isfinite(value) else "-" for value in values]
+        made.add_row(name, *cells, unit)
+    return made
+
+
+def _rates(found: Replay) -> Iterator[str]:
+    outcome = found.outcome
+    per_gpu = outcome.output / outcome.gpus
+    yield (
+        f"requests  {outcome.requests:,.2f}/s served, {outcome.inside:,.0f} in flight"
+        f"{_goodput(found)}"
+    )
+    hits = f", {outcome.hits:.0%} of it cached" if outcome.hits else ""
+    yield (
+        f"tokens    {outcome.output:,.0f}/s out ({per_gpu:,.0f}/s/GPU), "
+        f"{outcome.input:,.0f}/s in{hits}"
+    )
+    for role, use in outcome.pools.items():
+        yield f"{role:8}  {_use(use)}"
+    total = found.watts * outcome.gpus
+    joules = f", {total / outcome.output:,.2f} J per output token" if outcome.output else ""
+    yield f"IT power  {found.watts:,.0f} W per GPU, {total / 1e3:,.1f} kW in all{joules}"
+
+
+def _goodput(found: Replay) -> str:
+    limits = found.order.limits
+    given = {"TTFT": limits.ttft, "TPOT": limits.tpot, "E2E": limits.e2e}
+    said = [f"{name} {Seconds(limit)}" for name, limit in given.items() if math.isfinite(limit)]
+    if not said:
+        return ""
+    outcome = found.outcome
+    share = outcome.good / outcome.requests if outcome.requests else 0.0
+    return f", {outcome.good:,.2f}/s within {', '.join(said)} ({share:.1%})"
+
+
+def _use(use: Use) -> str:
+    lost = f", {use.losses:,.0f} preemptions" if use.losses else ""
+    replicas = f"{use.replicas:,} {'replica' if use.replicas == 1 else 'replicas'}"
+    return (
+        f"{replicas} step {use.busy:.0%} of the time, {use.batch:,.1f} of {use.max_batch:,} "
+        f"sequences per rank, {use.kv:.1%} of KV{lost}"
+    )
+
+
+def _counted(outcome: Outcome) -> str:
+    span = outcome.span
+    if span.whole:
+        return f"all {outcome.counted:,} requests, over {Seconds(span.end)}"
+    return (
+        f"{outcome.counted:,} requests of {Seconds(span.begin)} to {Seconds(span.end)}; "
+        "warm-up and drain are left out"
+    )

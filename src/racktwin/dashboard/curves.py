@@ -1,0 +1,47 @@
+"""A chart of curves over one axis that starts at zero."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from racktwin.dashboard import svg
+from racktwin.dashboard.scatter import ticks
+
+WIDTH, HEIGHT = 760.0, 220.0
+LEFT, BOTTOM, TOP, RIGHT = 70.0, 42.0, 22.0, 20.0
+
+
+def curves(
+    xs: Sequence[float], rows: Mapping[str, Sequence[float]], *, across: str, up: str
+) -> str:
+    """One curve per row; across, up: axis labels with units. Gaps where a value is not finite."""
+    finite = [each for row in rows.values() for each in row if math.isfinite(each)]
+    marks_x, marks_y = ticks(max(xs, default=1.0)), ticks(max(finite, default=1.0), 4)
+
+    def place(x: float, y: float) -> tuple[float, float]:
+        return (
+            LEFT + x / marks_x[-1] * (WIDTH - LEFT - RIGHT),
+            HEIGHT - BOTTOM - y / marks_y[-1] * (HEIGHT - BOTTOM - TOP),
+        )
+
+    marks = []
+    for value in marks_x:
+        x, bottom = place(value, 0.0)
+        marks.append(svg.line(x, TOP, x, bottom, "grid"))
+        marks.append(svg.words(x, bottom + 16, f"{value:,g}", "middle"))
+    for value in marks_y:
+        left, y = place(0.0, value)
+        marks.append(svg.line(left, y, WIDTH - RIGHT, y, "grid"))
+        marks.append(svg.words(left - 8, y + 4, f"{value:,g}", "end"))
+    marks.append(svg.words((LEFT + WIDTH) / 2, HEIGHT - 8, across, "middle"))
+    marks.append(svg.words(LEFT, TOP - 8, up))
+    for index, (name, row) in enumerate(rows.items()):
+        colour = svg.PALETTE[index % len(svg.PALETTE)]
+        points = [place(x, y) for x, y in zip(xs, row, strict=True) if math.isfinite(y)]
+        marks.append(svg.curve(points, colour, name))
+        if len(rows) > 1:
+            at = WIDTH - RIGHT - 110 * (len(rows) - index)
+            marks.append(svg.rectangle(at, TOP - 16, 10, 10, colour))
+            marks.append(svg.words(at + 14, TOP - 7, name))
+    return svg.drawing(WIDTH, HEIGHT, marks, f"{up} against {across}")

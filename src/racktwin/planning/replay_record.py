@@ -1,0 +1,96 @@
+"""A replay as plain data: schema racktwin/simulate/1."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from racktwin.planning.replay import Replay
+from racktwin.serving.fleet import BATCH, DECODED, JOULES, PREFILLED, Floats
+from racktwin.serving.outcome import readings
+from racktwin.serving.sample import Spread
+from racktwin.serving.simulation import FINISHED, INSIDE, WAITING
+
+
+def record(found: Replay) -> dict[str, Any]:
+    """The replay as plain data; SI units, null where there is no figure."""
+    outcome, order, deployment = found.outcome, found.order, found.deployment
+    spreads = ("ttft", "tpot", "itl", "e2e", "queue")
+    return {
+        "deployment": deployment.title,
+        "model": deployment.model.name,
+        "cluster": deployment.cluster.name,
+        "engine": deployment.engine.name,
+        "copies": deployment.copies,
+        "gpus": outcome.gpus,
+        "load": found.load,
+        "router": order.router,
+        "definitions": order.definition.name,
+        "limits": {name: _plain(getattr(order.limits, name)) for name in ("ttft", "tpot", "e2e")},
+        "requests": {
+            "arrived": outcome.arrived,
+            "finished": outcome.finished,
+            "refused": outcome.refused,
+            "counted": outcome.counted,
+        },
+        "span_s": [outcome.span.begin, outcome.span.end],
+        "everything_counted": outcome.span.whole,
+        "too_short": outcome.short,
+        "overloaded": outcome.overloaded,
+        "interrupted": outcome.stopped,
+        "queue_growth_per_s": outcome.growth,
+        **{name: _spread(getattr(outcome, name)) for name in spreads},
+        "ttft_estimate": msgspec.structs.asdict(found.ttft),
+        "tpot_estimate": msgspec.structs.asdict(found.tpot),
+        "requests_per_s": outcome.requests,
+        "good_requests_per_s": outcome.good,
+        "input_tokens_per_s": outcome.input,
+        "output_tokens_per_s": outcome.output,
+        "cached_share": outcome.hits,
+        "in_flight": outcome.inside,
+        "in_flight_by_little": _plain(outcome.little),
+        "watts_per_gpu": found.watts,
+        "pools": {role: msgspec.structs.asdict(use) for role, use in outcome.pools.items()},
+        "simulated_s": outcome.seconds,
+        "timeline": timeline(found),
+        "notes": list(found.notes),
+    }
+
+
+def _plain(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _spread(spread: Spread) -> dict[str, float | None]:
+    return {name: _plain(value) for name, value in msgspec.structs.asdict(spread).items()}
+
+
+def timeline(found: Replay) -> dict[str, list[float]]:
+    """What happened between edges (rates, per s) and at them, from the start to the end."""
+    run = found.run
+    columns, times = run.timeline.columns, np.asarray(run.timeline.times)
+    roles = tuple(run.runner.pools)
+
+    def per_second(*rows: Floats) -> list[float]:
+        return [float(each) for each in np.diff(sum(rows)) / np.diff(times)]
+
+    def of(index: int) -> list[Floats]:
+        return [readings(run, role, index) for role in roles]
+
+    joules = [
+        readings(run, role, JOULES) * use.gpus / run.runner.pools[role].replicas
+        for role, use in found.outcome.pools.items()
+    ]
+    return {
+        "edge_s": [float(each) for each in times],
+        "finished_per_s": per_second(columns[FINISHED]),
+        "output_tokens_per_s": per_second(columns[FINISHED], *of(DECODED)),
+        "input_tokens_per_s": per_second(*of(PREFILLED)),
+        "decoding": per_second(*of(BATCH)),
+        "working_watts": per_second(*joules),
+        "in_flight": [float(each) for each in columns[INSIDE]],
+        "waiting": [float(each) for each in columns[WAITING]],
+    }

@@ -1,0 +1,215 @@
+"""Outcome: what a simulated run comes to, warm-up and drain left out."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+import numpy as np
+
+from racktwin.serving.fleet import BATCH, BLOCKS, BUSY, JOULES, LOSSES, Floats
+from racktwin.serving.pool import READINGS
+from racktwin.serving.sample import NONE, Spread
+from racktwin.serving.simulation import FINISHED, INSIDE, Simulation
+
+EDGE = 0.1  # of the requests left out at either end
+LEAST = 0.2  # of the requests that must be left; else all count
+SURE = 0.05  # of a mean that its error may be
+
+
+class Span(msgspec.Struct, frozen=True):
+    """What counts. batches: of the sample; begin, end: s; whole: nothing is left out."""
+
+    first: int
+    last: int
+    begin: float
+    end: float
+    whole: bool
+
+    @property
+    def batches(self) -> slice:
+        """Batches of the sample that count."""
+        return slice(self.first, self.last)
+
+
+class Use(msgspec.Struct, frozen=True, kw_only=True):
+    """How a pool was used over the span.
+
+    replicas: of all copies; busy: share of time they step, 0..1. batch: decoding sequences per
+    rank, of max_batch. kv: share of blocks filled, 0..1. losses: preemptions. watts: of a GPU, W.
+    """
+
+    replicas: int
+    gpus: int
+    busy: float
+    batch: float
+    max_batch: int
+    kv: float
+    losses: float
+    watts: float
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """Figures over the span; rates per s over all copies.
+
+    seconds: s simulated, cpu: CPU seconds it took. good: requests/s within the limits.
+    hits: share of input tokens found in a cache, 0..1. watts: of a GPU, joules: of a request, J.
+    inside: mean requests in the pools, read off them; little: their rate times their mean time.
+    growth: requests/s that the queue grew by, 0 when it did not.
+    """
+
+    arrived: int
+    finished: int
+    refused: int
+    counted: int
+    span: Span
+    seconds: float
+    cpu: float
+    ttft: Spread
+    tpot: Spread
+    itl: Spread
+    e2e: Spread
+    queue: Spread
+    requests: float
+    input: float
+    output: float
+    good: float
+    hits: float
+    inside: float
+    little: float
+    growth: float
+    overloaded: bool
+    stopped: bool
+    pools: dict[str, Use]
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of all copies."""
+        return sum(each.gpus for each in self.pools.values())
+
+    @property
+    def watts(self) -> float:
+        """Mean power of a GPU, W."""
+        return sum(each.watts * each.gpus for each in self.pools.values()) / self.gpus
+
+    @property
+    def short(self) -> bool:
+        """Whether the run was too short for its means to be sure to `SURE`."""
+        wide = any(
+            not each.error <= SURE * each.mean
+            for each in (self.ttft, self.tpot)
+            if each.count and each.mean > 0
+        )
+        return wide or self.span.whole
+
+
+def outcome(run: Simulation) -> Outcome:
+    """What the run comes to."""
+    sample, definition = run.sample, run.order.definition
+    part = span(run)
+    spreads = {
+        name: sample.spread(name, part.batches, rank=definition.rank) for name in sample.figures
+    }
+    counted = spreads["e2e"].count
+    rates = {name: sample.total(name, part.batches) for name in sample.totals}
+    requests = _rate(run, run.timeline.columns[FINISHED], part)
+    scale = requests / counted if counted else 0.0  # totals of the counted to rates
+    return Outcome(
+        arrived=run.arrived,
+        finished=run.finished,
+        refused=run.window.refused,
+        counted=counted,
+        span=part,
+        seconds=run.last_finish,
+        cpu=run.seconds,
+        itl=_itl(run, part, spreads["tpot"]),
+        requests=requests,
+        input=rates["input"] * scale,
+        output=rates["output"] * scale,
+        good=rates["good"] * scale,
+        hits=rates["cached"] / rates["input"] if rates["input"] else 0.0,
+        inside=_mean(run, run.timeline.columns[INSIDE], part),
+        little=requests * (spreads["e2e"].mean - run.deployment.engine.first_token),
+        growth=run.growth,
+        overloaded=run.overloaded,
+        stopped=run.stopped,
+        pools={role: _use(run, role, part) for role in run.runner.pools},
+        **spreads,
+    )
+
+
+def span(run: Simulation) -> Span:
+    """The middle of the run.
+
+    A tenth of the requests is left out at either end, and as many as are in flight on average;
+    where that leaves too few, or the tool's definition wants them all, every request counts.
+    """
+    sample = run.sample
+    used, end = sample.batches, run.last_finish
+    every = Span(0, used, 0.0, end, True)
+    if run.order.definition.whole or not run.finished or end <= 0:
+        return every
+    inside = float(sample.sums[sample.figures.index("e2e")].sum()) / end
+    edge = math.ceil(max(EDGE * run.arrived, inside) / sample.size)
+    last = math.floor(run.arrived / sample.size) - edge
+    if last - edge < max(1.0, LEAST * used):
+        return every
+    begin, end = float(sample.first[edge]), float(sample.first[min(last, used - 1)])
+    return Span(edge, last, begin, end, False) if end > begin else every
+
+
+def _rate(run: Simulation, column: Floats, part: Span) -> float:
+    """Growth of a sum (any unit) over the span, per s."""
+    if part.end <= part.begin:
+        return 0.0
+    begin, end = (run.timeline.at(column, at) for at in (part.begin, part.end))
+    return (end - begin) / (part.end - part.begin)
+
+
+def _mean(run: Simulation, column: Floats, part: Span) -> float:
+    """Mean of a reading (any unit) over the span, straight lines between edges."""
+    times = np.asarray(run.timeline.times)
+    inside = times[(times > part.begin) & (times < part.end)]
+    points = np.concatenate([[part.begin], inside, [part.end]])
+    values = np.interp(points, times, column)
+    length = part.end - part.begin
+    return float(np.trapezoid(values, points) / length) if length > 0 else 0.0
+
+
+def _itl(run: Simulation, part: Span, tpot: Spread) -> Spread:
+    """Times between chunks in the span, or, where the tool means that, the means of requests."""
+    if not run.order.definition.pooled:
+        return tpot
+    first = run.gaps.first
+    mine = np.flatnonzero((first > part.begin) & (first <= part.end))
+    if not len(mine):
+        return NONE
+    return run.gaps.spread("itl", slice(int(mine[0]), int(mine[-1]) + 1))
+
+
+def readings(run: Simulation, role: str, index: int) -> Floats:
+    """A reading of a pool (see `pool.READINGS`) at every edge of the timeline."""
+    place = 3 + list(run.runner.pools).index(role) * len(READINGS) + index
+    found: Floats = run.timeline.columns[place]
+    return found
+
+
+def _use(run: Simulation, role: str, part: Span) -> Use:
+    pool, layout = run.runner.pools[role], run.deployment.pools[role].layout
+    ranks = pool.replicas * pool.rules.ranks
+    chip = run.deployment.cluster.chip
+
+    def per_second(index: int) -> float:
+        return _rate(run, readings(run, role, index), part)
+
+    busy = per_second(BUSY) / pool.replicas
+    return Use(
+        replicas=pool.replicas // layout.pipeline,
+        gpus=pool.replicas * layout.gpus // layout.pipeline,
+        busy=busy,
+        batch=per_second(BATCH) / ranks,
+        max_batch=pool.rules.max_batch,
+        kv=per_second(BLOCKS) / (ranks * pool.rules.blocks),
+        losses=per_second(LOSSES) * (part.end - part.begin),
+        watts=per_second(JOULES) / pool.replicas + chip.idle_power * max(0.0, 1 - busy),
+    )
