@@ -16,6 +16,7 @@ VERBS = {
     "plan": "which layout serves a model best on a cluster, what it yields and costs",
     "predict": "what one deployment file yields at a load",
     "validate": "how far predictions lie from published measurements, or from yours",
+    "simulate": "what users feel when a trace or a synthetic load meets a deployment",
     "fit": "does a model load: weights, room for KV, largest context",
     "show": "clusters, racks, chips, models, engines, and the source of every figure",
 }

@@ -14,12 +14,12 @@ from racktwin.finding import BadInput, Finding
 from racktwin.planning.replay import Replay
 
 
-def check_targets(out: str | None, requests_out: str | None, window: str | None) -> None:
+def check_targets(out: str, requests_out: str, window: str | None) -> None:
     """Refuse targets that cannot be written, before anything is simulated."""
     found = []
-    if window is not None and out is None:
+    if window is not None and not out:
         found.append(Finding("--trace-window", "the steps are written into --out; give a folder"))
-    if requests_out is not None:
+    if requests_out:
         path = Path(requests_out)
         if path.is_dir() or not path.parent.is_dir():
             reason = "is a folder" if path.is_dir() else "its folder does not exist"

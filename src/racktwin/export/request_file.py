@@ -22,7 +22,7 @@ class RequestFile:
     Times are s from the start of the stream; `request` is the place in it, from 0.
     """
 
-    def __init__(self, target: str | None) -> None:
+    def __init__(self, target: str) -> None:
         self.target = Path(target) if target else None
         self.parts: Path | None = None
         self.held: list[dict[str, NDArray[Any]]] = []

@@ -46,9 +46,9 @@ class Limits(msgspec.Struct, frozen=True):
 
 
 def figures(results: NDArray[Any], first_token: float) -> Floats:
-    """`FIGURES` of finished requests, s, a row each; NaN where one has none.
+    """`FIGURES` of finished requests (`fleet.RESULT`), s, a row each; NaN where one has none.
 
-    first_token: s from the end of a prompt's step to the client.
+    results: times in s.     first_token: s from the end of a prompt's step to the client.
     """
     arrival, first, finish = results["arrival"], results["first"], results["finish"]
     gaps = results["output"] - 1
@@ -68,12 +68,14 @@ def good(found: Floats, limits: Limits) -> NDArray[np.bool_]:
     """Requests within every limit; `found` as `figures` gives it, s. One token has no TPOT."""
     ttft, tpot, e2e, _ = found
     within: NDArray[np.bool_] = (ttft <= limits.ttft) & (e2e <= limits.e2e)
-    return within & ~(tpot > limits.tpot)
+    quick: NDArray[np.bool_] = within & ~(tpot > limits.tpot)
+    return quick
 
 
 def gaps(log: NDArray[Any], mixed: bool) -> tuple[Floats, Floats]:
-    """Times between chunks, s, and how often each occurred, from logged steps of a pool.
+    """Times between chunks, s, and how often each occurred, from logged steps.
 
+    log: `fleet.STEP`, times in s.
     Unmixed, a gap also holds the steps with prompts that came before; they stalled the sequences
     that decoded then.
     """

@@ -57,7 +57,7 @@ class Pool:
         self.rules = self.rules._replace(ring=steps)
 
     def take(self) -> NDArray[Any]:
-        """The results since the last time."""
+        """The results since the last time, times in s."""
         count = int(self.state.counts[1])
         taken = self.state.results[:count].copy()
         self.state.counts[1] = 0
@@ -82,6 +82,6 @@ class Pool:
         return self.state.log[: self.state.logged[0]]
 
     def readings(self) -> Floats:
-        """Sums so far and what is there now, see `READINGS`."""
+        """Sums so far and what is there now, see `READINGS`; seconds in s, joules in J."""
         now = [self.state.replicas[name].sum() for name in ("outstanding", "waiting")]
         return np.concatenate([self.state.sums, np.asarray(now, float)])

@@ -20,16 +20,22 @@ NOBODY = np.int64(-1)
 class Runner(Protocol):
     """Puts requests through pools.
 
-    `add` takes note of rows appended to the window, `drop` of rows that left it; `run` goes on to
-    a moment (s) and hands results to the sink; `hungry`: more of the stream is needed first.
+    Results go to a sink.
     """
 
     pools: dict[str, Pool]
 
-    def add(self, rows: int) -> None: ...
-    def drop(self, rows: int) -> None: ...
-    def hungry(self, until: float) -> bool: ...
-    def run(self, until: float) -> bool: ...
+    def add(self, rows: int) -> None:
+        """The window has so many more rows."""
+
+    def drop(self, rows: int) -> None:
+        """And so many less at its front."""
+
+    def hungry(self, until: float) -> bool:
+        """More of the stream is needed to go on to `until`, s."""
+
+    def run(self, until: float) -> bool:
+        """Go on to `until`, s; False when more of the stream is needed on the way."""
 
 
 class RoundRobin:
@@ -56,8 +62,6 @@ class RoundRobin:
         window, pool = self.window, self.pools["serve"]
         end = int(np.searchsorted(window.arrival, until))
         rows = slice(self.next, end)
-        columns = (window.arrival, window.prompt, window.output, window.priority)
-        stretch = [column[rows] for column in columns]
         turn = window.base + self.next
         begin = (np.arange(pool.replicas, dtype=np.int64) - turn) % pool.replicas
         done = False
@@ -67,7 +71,10 @@ class RoundRobin:
                 pool.rules,
                 pool.clock,
                 pool.draft,
-                *stretch,
+                window.arrival[rows],
+                window.prompt[rows],
+                window.output[rows],
+                window.priority[rows],
                 self.next,
                 begin,
                 until,
@@ -106,11 +113,11 @@ class Released:
                 self.successor[before] = row
             else:
                 ended = window.finish[before] if before >= 0 else -np.inf
-                self.let_in(max(window.arrival[row], ended + window.pause[row]), row)
+                self.let_in(max(window.arrival[row], ended + window.pause[row]), int(row))
 
     def let_in(self, time: float, row: int) -> None:
         """Release a request at `time`, s."""
-        push(self.heap, self.marks[SIZE], float(time), int(row))
+        push(self.heap, self.marks[SIZE], float(time), row)
         self.marks[SIZE] += 1
 
     def drop(self, rows: int) -> None:

@@ -152,9 +152,10 @@ class Sample:
 
 
 def error(counts: Floats, sums: Floats) -> float:
-    """Half of the 95 % interval of a mean (any unit) from the means of up to `GROUPS` batches.
+    """Half of the 95 % interval of a mean from counts and sums (any unit) of batches.
 
-    NaN when there are fewer than five. Source: batch means, Law, Simulation Modeling and Analysis.
+    They make up to `GROUPS` means; NaN when there are fewer than five.
+    Source: batch means, Law, Simulation Modeling and Analysis.
     """
     groups = min(GROUPS, int((counts > 0).sum()))
     if groups < 5:

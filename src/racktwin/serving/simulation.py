@@ -31,6 +31,7 @@ DRAWN = 200_000  # steps kept of a window that is to be drawn
 FINISHED, INSIDE, WAITING = range(3)  # readings of the whole, before those of the pools
 TOTALS = ("input", "output", "good", "cached")
 Rows = Callable[[dict[str, NDArray[Any]]], None]
+Watch = Callable[[float, int], bool]
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +52,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     expected: float = 0.0
     window: tuple[float, float] | None = None
     rows: Rows | None = None
-    watch: Callable[[float, int], bool] | None = None
+    watch: Watch | None = None
 
 
 class Simulation:

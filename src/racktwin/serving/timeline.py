@@ -24,7 +24,7 @@ class Timeline:
         return len(self.times) * self.step if self.rows else 0.0
 
     def add(self, row: Floats) -> None:
-        """Readings (any unit) at the next edge; the first are those at 0 s."""
+        """A row of readings (any unit) at the next edge; the first are those at 0 s."""
         if self.rows:
             self.times.append(self.edge)
         self.rows.append(row)
@@ -34,9 +34,9 @@ class Timeline:
 
     @property
     def columns(self) -> Floats:
-        """Readings by column, one entry per edge."""
+        """Readings (any unit) by column, one entry per edge."""
         return np.array(self.rows).T
 
     def at(self, column: Floats, time: float) -> float:
-        """A rising reading (any unit) at `time`, s, between edges on a straight line."""
+        """A column of readings (any unit) at `time`, s, between edges on a straight line."""
         return float(np.interp(time, self.times, column))

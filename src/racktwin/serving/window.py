@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +63,7 @@ class Window:
         keep = self._kept(stretch)
         before = len(self)
         index = (stretch.first + np.arange(len(stretch)))[keep]
-        added = {
+        added: dict[str, NDArray[Any]] = {
             "index": index,
             "arrival": stretch.arrival[keep],
             "prompt": stretch.input[keep],

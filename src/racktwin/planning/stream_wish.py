@@ -1,0 +1,206 @@
+"""The stream of requests for a simulation, and what is asked of it, as typed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from racktwin.finding import BadInput, Finding, unknown
+from racktwin.serving import traces, workload
+from racktwin.serving.arrivals import Arrivals
+from racktwin.serving.lengths import Lengths
+from racktwin.serving.metrics import DEFINITIONS, Limits
+from racktwin.serving.router import ROUTERS
+from racktwin.serving.sessions import Class
+from racktwin.serving.simulation import Order
+from racktwin.serving.trace import Trace, limited
+from racktwin.units import Quantity, Rate, Seconds
+
+REQUESTS = 20_000  # of a synthetic load, where neither a number nor a duration is given
+TURNS = 20  # and of a closed one, per request in flight
+MOST = 10**9
+Q = TypeVar("Q", bound=Quantity)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """The load and the questions, as typed; None means nothing was said.
+
+    Parameters
+    ----------
+    trace
+        A file of requests; its format is recognised.
+    workload
+        Traffic by name, or a YAML file of it.
+    input
+        Input tokens of every request.
+    output
+        Output tokens of every request.
+    rate
+        Poisson arrivals: 2000/s; of a workload, its mean rate.
+    concurrency
+        Requests in flight instead, each followed by the next at once.
+    requests
+        The first so many requests.
+    duration
+        The requests of so long: 10min.
+    scale
+        Arrivals so many times as fast, 1 by default.
+    seed
+        Another draw of the same statistics, 0 by default.
+    router
+        round_robin, least_outstanding, least_kv, power_of_two, input_balanced; over all copies.
+    slo_ttft
+        A good request has its first token within: 2s.
+    slo_tpot
+        And takes no longer per token than: 50ms.
+    slo_e2e
+        And ends within: 30s.
+    definitions
+        Metrics as these tools define them: vllm (default), aiperf, mlperf.
+    resolution
+        Time between the points of the time lines: 10s.
+    trace_window
+        Times whose steps go into steps.json of --out, for Perfetto: 10s:12s.
+    """
+
+    trace: str | None = None
+    workload: str | None = None
+    input: int | None = None
+    output: int | None = None
+    rate: str | None = None
+    concurrency: int | None = None
+    requests: int | None = None
+    duration: str | None = None
+    scale: float = 1.0
+    seed: int = 0
+    router: str | None = None
+    slo_ttft: str | None = None
+    slo_tpot: str | None = None
+    slo_e2e: str | None = None
+    definitions: str = "vllm"
+    resolution: str | None = None
+    trace_window: str | None = None
+
+
+class Reader:
+    """A wish being read; faults collect in `findings` and are raised together."""
+
+    def __init__(self, wish: Wish) -> None:
+        self.wish = wish
+        self.findings: list[Finding] = []
+
+    def order(self) -> Order:
+        """What is asked; BadInput with every fault of the flags."""
+        wish = self.wish
+        self._load()
+        self._among("--router", wish.router, ROUTERS)
+        self._among("--definitions", wish.definitions, DEFINITIONS)
+        limits = {name: self._seconds(f"--slo-{name}") for name in ("ttft", "tpot", "e2e")}
+        window, resolution = self._window(), self._seconds("--resolution")
+        self.duration = self._seconds("--duration")
+        self.rate = self._quantity("--rate", wish.rate, Rate)
+        if self.findings:
+            raise BadInput(self.findings, "simulate")
+        return Order(
+            concurrency=wish.concurrency or 0,
+            router=wish.router or "least_outstanding",
+            limits=Limits(**{name: each for name, each in limits.items() if each}),
+            definition=DEFINITIONS[wish.definitions],
+            resolution=resolution or 0.0,
+            window=window,
+        )
+
+    def stream(self) -> tuple[Iterator[Trace], str, float]:
+        """The requests, the load in words, and the s of arrivals to expect (0: not known)."""
+        wish, seconds, rate = self.wish, self.duration, self.rate
+        if wish.trace:
+            scaled = (part.scaled(wish.scale) for part in traces.read(wish.trace, seed=wish.seed))
+            name = f"requests of {Path(wish.trace).name}"
+            return limited(scaled, wish.requests, seconds), self._words(name, None), 0.0
+        made = self._synthetic() if wish.workload is None else workload.workload(wish.workload)
+        count, closed = wish.requests, wish.concurrency or 0
+        if count is None and (seconds is None or closed):
+            count = made.requests if wish.workload else max(REQUESTS, TURNS * closed)
+        stream = made.generate(count, seconds, seed=wish.seed, rate=rate, scale=wish.scale)
+        mean = (made.arrivals.rate if rate is None else rate) * wish.scale
+        name = f"requests of {made.name}" if wish.workload else "requests"
+        expected = 0.0 if closed else min(seconds or math.inf, (count or math.inf) / mean)
+        return stream, self._words(name, mean), expected
+
+    def _synthetic(self) -> workload.Workload:
+        wish = self.wish
+        law = Arrivals(rate=self.rate or Rate(1.0))
+        each = Class(input=Lengths(mean=wish.input or 1), output=Lengths(mean=wish.output or 1))
+        return workload.Workload(title="fixed lengths", arrivals=law, classes=(each,))
+
+    def _words(self, name: str, rate: float | None) -> str:
+        if self.wish.concurrency:
+            return f"{name}, {self.wish.concurrency:,} in flight"
+        if rate is None:
+            times = f", {self.wish.scale:g} times as fast" if self.wish.scale != 1 else ""
+            return f"{name}{times}"
+        return f"{name} at {rate:,.6g}/s"
+
+    def _load(self) -> None:
+        """Exactly one kind of load, with sane numbers."""
+        wish = self.wish
+        kinds = [wish.trace is not None, wish.workload is not None, wish.input is not None]
+        if sum(kinds) != 1:
+            self._fault("--trace", "give one of --trace, --workload, --input with --output")
+        if (wish.input is None) != (wish.output is None):
+            self._fault("--output", "--input and --output go together")
+        if wish.input is not None and (wish.rate is None) == (wish.concurrency is None):
+            self._fault("--rate", "give either --rate or --concurrency")
+        elif wish.rate is not None and wish.concurrency is not None:
+            self._fault("--rate", "give either --rate or --concurrency, not both")
+        if wish.trace is not None and wish.rate is not None:
+            self._fault("--rate", "a trace has its own times; --scale 2 makes it twice as fast")
+        for name in ("input", "output", "concurrency", "requests"):
+            value = getattr(wish, name)
+            if value is not None and not 1 <= value <= MOST:
+                self._fault(f"--{name}", f"expected 1 to {MOST:,}, found {value:,}")
+        if not 0 < wish.scale < MOST:
+            self._fault("--scale", f"expected a factor above 0, found {wish.scale:g}")
+        if wish.seed < 0:
+            self._fault("--seed", f"expected 0 or more, found {wish.seed}")
+
+    def _fault(self, flag: str, message: str) -> None:
+        self.findings.append(Finding(flag, message))
+
+    def _among(self, flag: str, word: str | None, known: Any) -> None:
+        if word is not None and word not in known:
+            self.findings.append(unknown(flag, word[:40], known))
+
+    def _quantity(self, flag: str, text: str | None, shape: type[Q]) -> Q | None:
+        try:
+            found = None if text is None else shape.parse(text, flag)
+        except BadInput as fault:
+            self.findings += fault.findings
+            return None
+        if found is not None and not 0 < found < MOST:
+            self._fault(flag, f"expected more than 0, found {text}")
+        return found
+
+    def _seconds(self, flag: str) -> Seconds | None:
+        """A duration, s, given under this flag."""
+        text = getattr(self.wish, flag.strip("-").replace("-", "_"))
+        return self._quantity(flag, text, Seconds)
+
+    def _window(self) -> tuple[float, float] | None:
+        """From and to, s: '10s:12s'."""
+        text = self.wish.trace_window
+        if text is None:
+            return None
+        begin, colon, end = text.partition(":")
+        read = [Seconds.read(part.strip()) for part in (begin, end)]
+        if not colon or any(isinstance(each, str) for each in read):
+            self._fault("--trace-window", f"expected two times as in 10s:12s, found {text[:40]!r}")
+            return None
+        if not float(read[0]) < float(read[1]):
+            self._fault("--trace-window", f"ends before it begins: {text[:40]!r}")
+            return None
+        return float(read[0]), float(read[1])
