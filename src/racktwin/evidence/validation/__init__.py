@@ -2,7 +2,8 @@
 
 from racktwin.evidence.validation.azure import azure
 from racktwin.evidence.validation.collectives import collectives
+from racktwin.evidence.validation.kernels import kernels
 from racktwin.evidence.validation.mlperf import mlperf
 from racktwin.evidence.validation.serving import serving
 
-__all__ = ["azure", "collectives", "mlperf", "serving"]
+__all__ = ["azure", "collectives", "kernels", "mlperf", "serving"]

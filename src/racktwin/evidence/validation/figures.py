@@ -144,7 +144,7 @@ def _throughput(given: Row, where: Cluster) -> Answer:
 
 
 def _power(given: Row, priced: Priced) -> Answer:
-    """Power of the GPUs, kW, of a deployment whose layout the serving curve of the same load states."""
+    """Power of the GPUs, kW; the layout is that of the same load in the serving curve."""
     clients = CLIENTS.search(given["workload"])
     layout = _curve().get(clients[1]) if clients else None
     if layout is None:

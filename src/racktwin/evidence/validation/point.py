@@ -6,9 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from racktwin.finding import BadInput
 
+Array = NDArray[np.float64]
 T = TypeVar("T")
 Track = Callable[[Sequence[T]], Iterable[T]]
 """Passes the items of a long loop on, and may show how far it is."""
@@ -43,6 +46,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
 
     cells: the row as it was given. columns: the cells that `points.csv` adds.
     traits: what rows are grouped by. repeated: the same row stands above.
+    many: where a row stands for a whole table, all (predicted, measured) of a figure.
     """
 
     line: int
@@ -53,6 +57,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     evidence: str = ""
     reason: str = ""
     repeated: bool = False
+    many: Mapping[str, tuple[Array, Array]] = {}
 
 
 class Validation(msgspec.Struct, frozen=True, kw_only=True):

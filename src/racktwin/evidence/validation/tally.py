@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from racktwin.evidence.error import Errors, errors
-from racktwin.evidence.validation.point import Point, Validation, Value
+from racktwin.evidence.validation.point import Array, Point, Validation, Value
 from racktwin.finding import BadInput, unknown
 
 
@@ -91,7 +91,8 @@ def _group(
     tallies = []
     for figure in figures:
         values = [v for p in points for v in p.values if v.figure == figure and v.apart == apart]
-        tallies.append(tally(figure, values, doubted=doubted))
+        many = [p.many[figure] for p in points if figure in p.many and not apart]
+        tallies.append(_many(figure, many) if many else tally(figure, values, doubted=doubted))
     answered = sum(1 for point in points if point.values)
     return Group(by, name, len(points), answered, tuple(tallies))
 
@@ -109,3 +110,9 @@ def tally(figure: str, values: Iterable[Value], *, doubted: bool = False) -> Tal
         float(np.mean(held)) if held else np.nan,
         float(np.median(widths)) if widths else np.nan,
     )
+
+
+def _many(figure: str, pairs: Sequence[tuple[Array, Array]]) -> Tally:
+    """Errors over whole tables."""
+    predicted, measured = (np.concatenate([pair[side] for pair in pairs]) for side in (0, 1))
+    return Tally(figure, errors(predicted, measured), np.nan, np.nan)
