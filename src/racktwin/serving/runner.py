@@ -25,6 +25,10 @@ class Runner(Protocol):
 
     pools: dict[str, Pool]
 
+    @property
+    def between(self) -> int:
+        """Requests on their way from one pool to another."""
+
     def add(self, rows: int) -> None:
         """The window has so many more rows."""
 
@@ -44,6 +48,8 @@ class RoundRobin:
     def __init__(self, pool: Pool, window: Window, sink: Sink) -> None:
         self.pools, self.window, self.sink = {"serve": pool}, window, sink
         self.next = 0  # row of the window that comes next
+
+    between = 0
 
     def add(self, rows: int) -> None:
         """Nothing to note."""
@@ -164,6 +170,8 @@ class Released:
 
 class Routed:
     """A router over one pool, closed loops and sessions: arrivals and replicas meet in time."""
+
+    between = 0
 
     def __init__(
         self,

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from racktwin.finding import BadInput, Finding
 from racktwin.serving.fleet import Ints, Rules
 from racktwin.serving.metrics import DEFINITIONS, FIGURES, Definition, Limits, figures, gaps, good
+from racktwin.serving.pair_runner import Pair, transfer_time
 from racktwin.serving.pool import Pool
 from racktwin.serving.router import ROUTERS
 from racktwin.serving.runner import RoundRobin, Routed, Runner
@@ -25,6 +26,7 @@ from racktwin.serving.window import Window
 
 SHORTEST = 2.0**-6  # s between readings at first where the stream does not tell its length
 BINS = 128  # readings over the first stretch
+DRAIN = 2  # times the last arrival: until then a queue that grew may still be seen to drain
 QUEUED = 2_000_000  # requests that may wait; more is a queue without end
 LOGGED = 256  # steps of a bin that are looked at, for the times between tokens
 DRAWN = 200_000  # steps kept of a window that is to be drawn
@@ -140,9 +142,19 @@ class Simulation:
         longest = min(int(size.max()), self.longest)
         pools = {role: self._pool(role, each, longest) for role, each in made.items()}
         linked = bool((first.after >= 0).any())
+        policy = ROUTERS.index(order.router)
         if "serve" not in pools:
-            raise BadInput([Finding("prefill", "separate pools cannot be simulated yet")])
-        serve, policy = pools["serve"], ROUTERS.index(order.router)
+            start, pace = transfer_time(asked, self.served.memory)
+            return Pair(
+                pools,
+                self.window,
+                self._collect,
+                policy=policy,
+                concurrency=order.concurrency,
+                start=start,
+                pace=pace,
+            )
+        serve = pools["serve"]
         if policy == 0 and not order.concurrency and not linked:
             return RoundRobin(serve, self.window, self._collect)
         return Routed(
@@ -214,14 +226,16 @@ class Simulation:
     def _read(self) -> None:
         """Note the readings at an edge of the timeline."""
         rows = [pool.readings() for pool in self.runner.pools.values()]
-        inside, waiting = (sum(row[index] for row in rows) for index in (-2, -1))
+        inside, waiting = (
+            sum(row[index] for row in rows) + self.runner.between for index in (-2, -1)
+        )
         self.timeline.add(np.concatenate([[self.finished, inside, waiting], *rows]))
 
     def _done(self) -> bool:
         if self.stopped or (self.ended and self.finished == self.arrived):
             return True
         waiting = self.timeline.rows[-1][WAITING]
-        past = self.ended and self.timeline.times[-1] > self.window.last
+        past = self.ended and self.timeline.times[-1] > DRAIN * self.window.last
         self.overloaded = waiting > QUEUED or (past and self.growth > 0)
         return self.overloaded
 

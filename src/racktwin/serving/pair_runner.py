@@ -1,0 +1,140 @@
+"""The runner of separate prefill and decode pools, and the caches between them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from racktwin.engine.deployment import Deployment
+from racktwin.engine.memory import MemoryFit
+from racktwin.network.transfer import transfer
+from racktwin.serving.disaggregation import (
+    CACHE,
+    DECODED,
+    HEAD,
+    LENGTH,
+    PREFILLED,
+    Handover,
+    Side,
+    run_disaggregated,
+)
+from racktwin.serving.flow import HEAP
+from racktwin.serving.pool import Pool
+from racktwin.serving.router import ROUTERS
+from racktwin.serving.runner import Released, Sink
+from racktwin.serving.window import Window
+
+LARGE = 2.0**30  # bytes of a message whose time is nearly all bandwidth
+FOR_DECODE = ROUTERS.index("least_outstanding")
+
+
+def transfer_time(deployment: Deployment, memory: dict[str, MemoryFit]) -> tuple[float, float]:
+    """Start, s, and pace, s/token, of a cache on its way from a prefill to a decode GPU.
+
+    The side that holds more bytes of a token on each GPU sets the pace.
+    """
+    place = deployment.cluster.place(deployment.gpus)
+    one, many = transfer(np.array([1.0, LARGE]), place, deployment.cluster).seconds
+    size = max(fit.cache.charged for fit in memory.values())
+    return float(one), float((many - one) / LARGE * size)
+
+
+class Pair:
+    """Prefill and decode pools under any load."""
+
+    def __init__(
+        self,
+        pools: dict[str, Pool],
+        window: Window,
+        sink: Sink,
+        *,
+        policy: int,
+        concurrency: int,
+        start: float,
+        pace: float,
+    ) -> None:
+        self.pools, self.window, self.sink, self.policy = pools, window, sink, policy
+        self.released = Released(window, concurrency)
+        decode, prefill = pools["decode"], pools["prefill"]
+        slots = len(decode.state.slots)
+        self.hand = Handover(
+            queue=np.zeros(1, CACHE),
+            moving=np.zeros(slots, CACHE),
+            heap=np.zeros(slots + 1, HEAP),
+            port=np.zeros(prefill.replicas),
+            landing=np.zeros((decode.replicas, decode.rules.ranks), np.int64),
+            marks=np.zeros(5, np.int64),
+            start=start,
+            pace=pace,
+        )
+        self.done = np.zeros(0, np.int64)
+
+    @property
+    def between(self) -> int:
+        """Caches that wait to leave the prefill pool."""
+        return int(self.hand.marks[LENGTH])
+
+    def add(self, rows: int) -> None:
+        """Take note of new rows."""
+        self.released.add(rows)
+        self.done = np.concatenate([self.done, np.zeros(rows, np.int64)])
+
+    def drop(self, rows: int) -> None:
+        """Rows left the front of the window."""
+        self.released.drop(rows)
+        self.done = self.done[rows:].copy()
+        self.hand.queue["number"] -= rows
+        self.hand.moving["number"] -= rows
+        for pool in self.pools.values():
+            pool.renumber(rows)
+
+    def hungry(self, until: float) -> bool:
+        """Whether more of the stream is needed to go on to `until`, s."""
+        results = sum(len(pool.state.results) for pool in self.pools.values())
+        return self.released.hungry(until, results)
+
+    def run(self, until: float) -> bool:
+        """Go on to `until`, s; False when more of the stream is needed on the way."""
+        self.released.start()
+        prefill, decode = self.pools["prefill"], self.pools["decode"]
+        while True:
+            self._make_room()
+            done = run_disaggregated(
+                _side(prefill, self.policy),
+                _side(decode, FOR_DECODE),
+                self.hand,
+                self.released.flow,
+                self.done,
+                until,
+            )
+            prompts = prefill.take()
+            self.sink(prompts[self.window.output[prompts["number"]] == 1])
+            self.sink(decode.take())
+            self.hand.marks[[PREFILLED, DECODED]] = 0
+            if done:
+                return True
+            for pool in (prefill, decode):
+                pool.grow()
+            if self.hungry(-np.inf):
+                return False
+
+    def _make_room(self) -> None:
+        """Room for a cache of every decode slot, and of every prompt until results are taken."""
+        hand, slots = self.hand, len(self.pools["decode"].state.slots)
+        more = slots - len(hand.moving)
+        if more > 0:
+            hand = hand._replace(
+                moving=np.concatenate([hand.moving, np.zeros(more, CACHE)]),
+                heap=np.concatenate([hand.heap, np.zeros(more, HEAP)]),
+            )
+        head, length = (int(hand.marks[mark]) for mark in (HEAD, LENGTH))
+        needed = length + len(self.pools["prefill"].state.results)
+        if needed > len(hand.queue):
+            queue = np.zeros(2 * needed, CACHE)
+            queue[:length] = np.roll(hand.queue, -head)[:length]
+            hand = hand._replace(queue=queue)
+            hand.marks[HEAD] = 0
+        self.hand = hand
+
+
+def _side(pool: Pool, policy: int) -> Side:
+    return Side(pool.state, pool.rules, pool.clock, pool.draft, policy)
