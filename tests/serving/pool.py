@@ -11,12 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from racktwin.serving.batching import Draft
 from racktwin.serving.clock import Clock
-from racktwin.serving.fleet import SUMS, Rules, State, state
-from racktwin.serving.kernel import run_round_robin
+from racktwin.serving.fleet import SUMS, Rules
 from racktwin.serving.oracle import Request, Result
+from racktwin.serving.pool import Pool
+from racktwin.serving.router import ROUTERS
+from racktwin.serving.runner import RoundRobin, Routed
+from racktwin.serving.trace import Trace
+from racktwin.serving.window import Window
 
+WATTS = 3.0
 BASE = Rules(
     ranks=1,
     max_batch=8,
@@ -27,7 +31,7 @@ BASE = Rules(
     gain=1.0,
     reserve=0,
     share=0.7,
-    decay=0.001,
+    decay=0.01,
     least=0.1,
     mixed=True,
     balance=0,
@@ -43,25 +47,24 @@ def rules(**changes: Any) -> Rules:
     return BASE._replace(**changes)
 
 
-def constant(seconds: float = 1.0) -> Clock:
-    """Every step takes `seconds`, whatever it does, and costs 3 J per GPU."""
-    none, flat = np.zeros(2), np.zeros((2, 2))
-    nothing = np.zeros((2, 2, 2))
-    axis = np.array([0.0, 1.0])
+def constant(seconds: float = 1.0, batch: int = 64) -> Clock:
+    """Every step takes `seconds`, whatever it does, and its GPU draws `WATTS`."""
+    none, axis, cube = np.zeros(2), np.array([0.0, 1.0]), np.zeros((2, 2, 2))
+    flat = np.zeros((batch + 1, 2))
     return Clock(
         host=seconds,
         alone=none,
         shared=none,
         work=none,
-        decode=np.zeros((4097, 2)),
+        decode=flat,
         decode_work=flat,
-        prefill=nothing,
-        prefill_work=nothing,
+        prefill=cube,
+        prefill_work=cube,
         prompts=axis,
         new=axis,
         behind=axis,
         scale=1.0,
-        idle=3.0 / seconds,
+        idle=WATTS,
         most=1000.0,
     )
 
@@ -73,13 +76,14 @@ def uneven(seed: int = 0, tokens: int = 64, batch: int = 64, context: int = 4096
     def rising(*shape: int) -> NDArray[np.float64]:
         return np.ascontiguousarray(np.cumsum(draw.uniform(0.1, 1.0, shape), axis=-1) * 1e-3)
 
+    cached = context // 256 + 2
     return Clock(
         host=0.01,
         alone=rising(tokens + 1),
         shared=rising(tokens + 1),
         work=rising(tokens + 1),
-        decode=rising(batch + 1, context // 256 + 2),
-        decode_work=rising(batch + 1, context // 256 + 2),
+        decode=rising(batch + 1, cached),
+        decode_work=rising(batch + 1, cached),
         prefill=rising(3, 5, 4),
         prefill_work=rising(3, 5, 4),
         prompts=np.array([1.0, 4.0, 16.0]),
@@ -91,22 +95,56 @@ def uneven(seed: int = 0, tokens: int = 64, batch: int = 64, context: int = 4096
     )
 
 
+class Run:
+    """A finished run. results: by number; sums: by name; pool: as it was left."""
+
+    def __init__(self, pool: Pool, results: list[Result]) -> None:
+        self.pool, self.results = pool, sorted(results)
+        self.sums = dict(zip(SUMS, pool.state.sums.tolist(), strict=True))
+
+    @property
+    def steps(self) -> list[tuple[int, int]]:
+        """Prompt tokens and decoding sequences of each step, in order of time."""
+        log = self.pool.log
+        pairs = zip(log["tokens"].astype(int).tolist(), log["batch"].tolist(), strict=True)
+        return [pair for pair, times in zip(pairs, log["steps"], strict=True) for _ in range(times)]
+
+
+def trace(requests: Sequence[Request]) -> Trace:
+    """The requests as a trace."""
+    columns = ("arrival", "input", "output", "priority", "after", "pause")
+    return Trace.of(**dict(zip(columns, zip(*requests, strict=True), strict=True)))
+
+
 def run(
-    asked: Rules, clock: Clock, requests: Sequence[Request], replicas: int = 1, slots: int = 4096
-) -> tuple[list[Result], dict[str, float], State]:
-    """What the kernel makes of `requests`, by round robin."""
-    pool = state(replicas, asked, slots)
-    draft = Draft(*(np.zeros(asked.ranks) for _ in range(3)))
-    columns = [np.array([each[at] for each in requests], np.int64) for at in (1, 2, 3)]
-    arrival = np.array([each.arrival for each in requests], float)
-    begin = np.arange(replicas)
-    whole = run_round_robin(pool, asked, clock, draft, arrival, *columns, 0, begin, np.inf)
-    assert whole
-    return results(pool), dict(zip(SUMS, pool.sums.tolist(), strict=True)), pool
+    asked: Rules,
+    clock: Clock,
+    requests: Sequence[Request],
+    replicas: int = 1,
+    router: str = "round_robin",
+    concurrency: int = 0,
+    cuts: Sequence[float] = (),
+    slots: int = 4096,
+) -> Run:
+    """What the kernel makes of `requests`, stopped and taken up again at the `cuts` (s)."""
+    window = Window(lambda input, output: np.ones(len(input), bool))
+    pool = Pool(replicas, asked, clock, slots)
+    pool.room_for_log(4096)
+    pool.watch(-np.inf, np.inf)
+    kept: list[Result] = []
 
+    def keep(ended: NDArray[Any]) -> None:
+        columns = [ended[name].tolist() for name in Result._fields]
+        kept.extend(Result(*row) for row in zip(*columns, strict=True))
+        window.finish[ended["number"]] = ended["finish"]
 
-def results(pool: State) -> list[Result]:
-    """The requests that ended, by number."""
-    ended = pool.results[: pool.counts[1]]
-    rows = zip(*(ended[name].tolist() for name in Result._fields), strict=True)
-    return sorted(Result(*row) for row in rows)
+    linked = any(request.after >= 0 for request in requests)
+    policy = ROUTERS.index(router)
+    runner: RoundRobin | Routed = RoundRobin(pool, window, keep)
+    if linked or concurrency or policy:
+        closed = {"releasing": linked, "concurrency": concurrency}
+        runner = Routed(pool, window, keep, policy=policy, **closed)
+    runner.add(window.add(trace(requests)))
+    for until in (*cuts, np.inf):
+        runner.run(until)
+    return Run(pool, kept)
