@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import msgspec
+
 from racktwin import catalog
 from racktwin.evidence import data
 from racktwin.evidence.condition import matches
@@ -12,17 +14,19 @@ from racktwin.models import model as published
 
 
 def model(text: str) -> str | Finding:
-    """The model a row means: its catalog name, or a path as it is; else what is wrong with it."""
+    """The catalog's model a row means, by name or Hugging Face id, or what is wrong with it."""
     aliases = data.load("names")["models"]
     if not text:
         return Finding("model", "is empty")
     if text in aliases:
         return str(aliases[text])
+    short = text.rpartition("/")[2]
+    if short.startswith((".", "~")) or short.endswith(".json"):  # a table names no files to read
+        return Finding("model", f"{text[:80]!r} is no name of a model")
     try:
-        found = published(text)
+        return published(short or text.strip("/")).name
     except BadInput as fault:
-        return fault.findings[0]
-    return text if found.kind == "given" else found.name
+        return msgspec.structs.replace(fault.findings[0], key="model")
 
 
 def system(text: str) -> str | Finding:

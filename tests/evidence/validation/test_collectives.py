@@ -1,0 +1,122 @@
+"""Validation of collectives: units, devices, bounds, rows that contradict themselves."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from racktwin import network
+from racktwin.evidence.validation import collectives
+from racktwin.evidence.validation.point import Point
+from racktwin.hardware import cluster
+
+ROW = {
+    "system": "Azure ND GB200 v6",
+    "gpu": "GB200",
+    "n_gpus": "4.0",
+    "op": "all_reduce",
+    "dtype": "float",
+    "bytes_or_tokens": "1073741824",
+    "latency_us": "2489.9",
+    "busbw_GBps": "646.87",
+    "transport": "intra-node NVLink",
+    "source": "",
+}
+Answer = Callable[..., Point]
+
+
+@pytest.fixture
+def answer(tmp_path: Path) -> Answer:
+    def run(**changes: str) -> Point:
+        path = tmp_path / "rows.csv"
+        with path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(ROW))
+            writer.writeheader()
+            writer.writerow(ROW | changes)
+        return collectives(path).points[0]
+
+    return run
+
+
+def test_bus_bandwidth_is_that_of_nccl_tests(answer: Answer) -> None:
+    point = answer()
+    time, busbw = (float(point.columns[name]) for name in ("predicted_us", "predicted_busbw_GBps"))
+    assert busbw == pytest.approx(2 * 3 / 4 * 1073741824 / time / 1e3, rel=1e-4)
+    assert busbw == pytest.approx(646.87, rel=0.1)
+    gather = answer(op="all_gather")
+    time = float(gather.columns["predicted_us"])
+    assert float(gather.columns["predicted_busbw_GBps"]) == pytest.approx(
+        3 / 4 * 1073741824 / time / 1e3, rel=1e-4
+    )
+
+
+@pytest.mark.parametrize("ranks", [2, 8, 72, 144, 4608])
+def test_no_prediction_is_below_the_bound(answer: Answer, ranks: int) -> None:
+    rack = cluster("azure-nd-gb300-v6")
+    for op in ("all_reduce", "all_gather", "reduce_scatter", "alltoall"):
+        for size in (8.0, 1e6, 1e11):
+            point = answer(
+                system="", gpu="GB300", n_gpus=f"{ranks}", op=op, bytes_or_tokens=f"{size}"
+            )
+            name = op.replace("alltoall", "all_to_all")
+            least = float(network.bound(name, size, rack.place(ranks), rack))  # type: ignore[arg-type]
+            assert float(point.columns["predicted_us"]) >= 1e6 * least * (1 - 1e-5)
+
+
+def test_devices_counts_and_tokens_are_read(answer: Answer) -> None:
+    source = "x/systems/data/h100_sxm/comm/nccl/y.parquet"
+    empty = answer(system="", gpu="", source=source, n_gpus="8")
+    assert empty.traits["chip"] == "h100"
+    assert "h100_sxm from the source" in empty.evidence
+    nodes = answer(gpu="GB300", system="", n_gpus="", transport="MNNVL intra-rack, 18 nodes")
+    assert nodes.traits["ranks"] == "72"
+    assert "72 from '18 nodes'" in nodes.evidence
+    sent = answer(op="moe_dispatch bf16", dtype="bf16", bytes_or_tokens="64 tok x 7168 top8 of 256")
+    assert (sent.traits["operation"], sent.columns["predicted_busbw_GBps"]) == ("dispatch", "")
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"bytes_or_tokens": "2-4G"}, "'2-4G' is no number of bytes"),
+        ({"bytes_or_tokens": "-1"}, "'-1' is no number of bytes"),
+        ({"n_gpus": "8x"}, "'8x' is no number of GPUs"),
+        ({"n_gpus": "", "transport": ""}, "n_gpus: is empty"),
+        ({"gpu": "H800", "system": ""}, "'H800' is no GPU of the catalog"),
+        ({"op": "all_redus"}, "did you mean 'all_reduce'?"),
+        ({"op": "moe_combine", "dtype": ""}, "is not 'N tok x HIDDEN topK of EXPERTS'; dtype"),
+    ],
+)
+def test_rows_that_cannot_be_read_say_why(
+    answer: Answer, changes: dict[str, str], reason: str
+) -> None:
+    assert reason in answer(**changes).reason
+
+
+def test_measured_text_is_no_number_and_does_no_harm(answer: Answer) -> None:
+    point = answer(latency_us="", busbw_GBps="365-370 ring; 480 NVLS")
+    assert [each.measured for each in point.values] == [None, None]
+
+
+def test_a_row_that_contradicts_itself_is_doubted(answer: Answer) -> None:
+    """17.2 GB in 18,285 us over 72 ranks is 1,853 GB/s of bus bandwidth, the row says 937."""
+    rack = {"gpu": "GB300", "system": "", "n_gpus": "72", "bytes_or_tokens": "17179869184"}
+    time, busbw = answer(**rack, latency_us="18285", busbw_GBps="936.93").values
+    assert "0.5 times" in time.doubt
+    assert busbw.measured == 936.93
+    assert not answer().values[0].doubt
+
+
+def test_what_ships_is_answered_closely() -> None:
+    found = collectives()
+    assert len(found.answered) > 7500
+    off = sorted(
+        abs(v.value / v.measured - 1)
+        for point in found.answered
+        for v in point.values
+        if v.measured and v.figure == "time"
+    )
+    assert off[len(off) // 2] < 0.05
