@@ -162,10 +162,11 @@ def disaggregated_candidates(
             np.arange(len(first.rate)), np.arange(len(second.rate)), REPLICAS, indexing="ij"
         )
     )
+    largest = min(gpus, max(LARGEST, 3 * second.gpus.min(initial=gpus)))
     wanted = count * second.rate[two]
     need = np.maximum(np.ceil(wanted / (BUSY * first.rate[one])), 1.0)
     size = need * first.gpus[one] + count * second.gpus[two]
-    keep = (size <= min(gpus, LARGEST)) & (np.gcd(need.astype(np.int64), count) == 1)
+    keep = (size <= largest) & (np.gcd(need.astype(np.int64), count) == 1)
     one, two, count, wanted, need, size = (
         each[keep] for each in (one, two, count, wanted, need, size)
     )

@@ -33,7 +33,7 @@ def layouts(
         spans = stage > domain
         if tensor > domain or stage > WIDEST or stage * pipeline > gpus:
             continue
-        if pipeline > 1 and (data > 1 or 2 * stage <= domain):
+        if pipeline > 1 and 2 * stage <= domain:
             continue
         for expert in _expert_degrees(architecture, stage, data, spans):
             layout = Layout(
