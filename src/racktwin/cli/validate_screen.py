@@ -11,6 +11,7 @@ from rich.text import Text
 
 from racktwin.cli.console import table
 from racktwin.evidence.validation.point import Validation
+from racktwin.evidence.validation.sweep import SHIPPED
 from racktwin.evidence.validation.tally import Group, Summary, Tally
 
 TITLES = {
@@ -68,7 +69,11 @@ def _head(validation: Validation, found: Summary) -> Iterator[RenderableType]:
     counts += [f"{found.doubted:,} doubted"] if found.doubted else []
     counts += [f"{found.repeated:,} rows stand twice"] if found.repeated else []
     title = (validation.set, "bold")
-    yield Text.assemble(title, f"  {rows:,} rows of {validation.source}: {', '.join(counts)}")
+    shipped = validation.source == SHIPPED
+    of = f" of {SHIPPED}" if shipped else ""
+    yield Text.assemble(title, f"  {rows:,} rows{of}: {', '.join(counts)}")
+    if not shipped:
+        yield Text(f"of {validation.source}", no_wrap=True)
 
 
 def _whole(found: Summary) -> Table:
