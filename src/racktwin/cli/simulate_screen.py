@@ -50,7 +50,7 @@ def warnings(outcome: Outcome) -> Iterator[str]:
     if outcome.overloaded:
         yield (
             f"more than it can carry: the queue grows by {outcome.growth:,.4g} requests/s without "
-            f"end; stopped with {open_requests:,} unfinished"
+            f"bound; {open_requests:,} requests are unfinished"
         )
     elif outcome.stopped:
         yield f"interrupted: {open_requests:,} requests are unfinished"

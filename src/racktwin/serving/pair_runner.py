@@ -73,6 +73,10 @@ class Pair:
         """Caches that wait to leave the prefill pool."""
         return int(self.hand.marks[LENGTH])
 
+    def releasing_turns(self) -> Pair:
+        """It always does."""
+        return self
+
     def add(self, rows: int) -> None:
         """Take note of new rows."""
         self.released.add(rows)

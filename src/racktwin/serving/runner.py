@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from racktwin.serving.flow import HEAP, SEEN, SIZE, STREAM, Flow, push, run_routed
 from racktwin.serving.kernel import run_round_robin
 from racktwin.serving.pool import Pool
+from racktwin.serving.router import NEXT, ROUTERS
 from racktwin.serving.window import Window
 
 Sink = Callable[[NDArray[Any]], None]
@@ -28,6 +29,9 @@ class Runner(Protocol):
     @property
     def between(self) -> int:
         """Requests on their way from one pool to another."""
+
+    def releasing_turns(self) -> Runner:
+        """The runner to go on with now that completions let requests in."""
 
     def add(self, rows: int) -> None:
         """The window has so many more rows."""
@@ -50,6 +54,15 @@ class RoundRobin:
         self.next = 0  # row of the window that comes next
 
     between = 0
+
+    def releasing_turns(self) -> Runner:
+        """Replicas meet from now on."""
+        pool = self.pools["serve"]
+        runner = Routed(pool, self.window, self.sink, ROUTERS.index("round_robin"))
+        runner.add(len(self.window))
+        runner.released.marks[STREAM] = self.next
+        pool.state.counts[NEXT] = (self.window.base + self.next) % pool.replicas
+        return runner.releasing_turns()
 
     def add(self, rows: int) -> None:
         """Nothing to note."""
@@ -178,14 +191,17 @@ class Routed:
         pool: Pool,
         window: Window,
         sink: Sink,
-        *,
         policy: int,
-        releasing: bool,
         concurrency: int = 0,
     ) -> None:
         self.pools, self.window, self.sink = {"serve": pool}, window, sink
-        self.policy, self.releasing = policy, releasing or concurrency > 0
+        self.policy, self.releasing = policy, concurrency > 0
         self.released = Released(window, concurrency)
+
+    def releasing_turns(self) -> Runner:
+        """Go step by step in the order of time from now on."""
+        self.releasing = True
+        return self
 
     def add(self, rows: int) -> None:
         """Take note of new rows."""

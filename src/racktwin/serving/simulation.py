@@ -75,7 +75,8 @@ class Simulation:
         self.sample_has_prefixes = first.block_size > 0
         self.window = Window(self._fits)
         self.runner = self._runner(first)
-        step = order.resolution or max(SHORTEST, (order.expected or first.duration) / BINS)
+        lasts = 0.0 if order.concurrency else order.expected or first.duration
+        step = order.resolution or max(SHORTEST, lasts / BINS)
         self.timeline = Timeline(step, MOST_FIXED if order.resolution else MOST)
         self.seconds = 0.0  # CPU
         self._take(first)
@@ -122,6 +123,8 @@ class Simulation:
         """Append a stretch of the stream to the window."""
         if dropped := self.window.drop():
             self.runner.drop(dropped)
+        if (stretch.after >= 0).any():
+            self.runner = self.runner.releasing_turns()
         rows = self.window.add(stretch)
         for pool in self.runner.pools.values():
             pool.hold_ends(int(self.window.output[-rows:].max()) if rows else 1)
@@ -141,7 +144,6 @@ class Simulation:
         self.longest = min(asked.model.architecture.context, *held)
         longest = min(int(size.max()), self.longest)
         pools = {role: self._pool(role, each, longest) for role, each in made.items()}
-        linked = bool((first.after >= 0).any())
         policy = ROUTERS.index(order.router)
         if "serve" not in pools:
             start, pace = transfer_time(asked, self.served.memory)
@@ -155,16 +157,9 @@ class Simulation:
                 pace=pace,
             )
         serve = pools["serve"]
-        if policy == 0 and not order.concurrency and not linked:
+        if policy == 0 and not order.concurrency:
             return RoundRobin(serve, self.window, self._collect)
-        return Routed(
-            serve,
-            self.window,
-            self._collect,
-            policy=policy,
-            releasing=linked,
-            concurrency=order.concurrency,
-        )
+        return Routed(serve, self.window, self._collect, policy, order.concurrency)
 
     def _pool(self, role: str, made: Rules, longest: int) -> Pool:
         pool = self.deployment.pools[role]
@@ -232,18 +227,17 @@ class Simulation:
         self.timeline.add(np.concatenate([[self.finished, inside, waiting], *rows]))
 
     def _done(self) -> bool:
-        if self.stopped or (self.ended and self.finished == self.arrived):
-            return True
+        done = self.ended and self.finished == self.arrived
         waiting = self.timeline.rows[-1][WAITING]
         past = self.ended and self.timeline.times[-1] > DRAIN * self.window.last
-        self.overloaded = waiting > QUEUED or (past and self.growth > 0)
-        return self.overloaded
+        self.overloaded = waiting > QUEUED or ((done or past) and self.growth > 0)
+        return self.stopped or done or self.overloaded
 
     @property
     def growth(self) -> float:
         """Requests/s by which the queue grows over the second half of the arrivals; 0 if not.
 
-        It does when that is above 1 % of the arrivals and twice their random spread.
+        It does when that is above 2 % of the arrivals and twice their random spread.
         """
         end = min(self.window.last, self.timeline.times[-1])
         if end <= 0 or self.order.concurrency:
@@ -251,7 +245,7 @@ class Simulation:
         columns = self.timeline.columns
         waiting = [self.timeline.at(columns[WAITING], end * part) for part in (0.25, 0.5, 1.0)]
         grown, half = waiting[2] - waiting[1], self.arrived / 2
-        sure = grown > max(0.01 * half, 2 * half**0.5) and waiting[1] > waiting[0]
+        sure = grown > max(0.02 * half, 2 * half**0.5) and waiting[1] > waiting[0]
         return grown / (end / 2) if sure else 0.0
 
 
