@@ -16,7 +16,7 @@ from racktwin.serving.fleet import SUMS, Rules
 from racktwin.serving.oracle import Request, Result
 from racktwin.serving.pool import Pool
 from racktwin.serving.router import ROUTERS
-from racktwin.serving.runner import RoundRobin, Routed
+from racktwin.serving.runner import RoundRobin, Routed, Runner
 from racktwin.serving.trace import Trace
 from racktwin.serving.window import Window
 
@@ -138,12 +138,12 @@ def run(
         kept.extend(Result(*row) for row in zip(*columns, strict=True))
         window.finish[ended["number"]] = ended["finish"]
 
-    linked = any(request.after >= 0 for request in requests)
     policy = ROUTERS.index(router)
-    runner: RoundRobin | Routed = RoundRobin(pool, window, keep)
-    if linked or concurrency or policy:
-        closed = {"releasing": linked, "concurrency": concurrency}
-        runner = Routed(pool, window, keep, policy=policy, **closed)
+    runner: Runner = RoundRobin(pool, window, keep)
+    if concurrency or policy:
+        runner = Routed(pool, window, keep, policy, concurrency)
+    if any(request.after >= 0 for request in requests):
+        runner = runner.releasing_turns()
     runner.add(window.add(trace(requests)))
     for until in (*cuts, np.inf):
         runner.run(until)

@@ -209,7 +209,7 @@ def admit(
         slot = state.ranks[replica, rank].queue_head
         whole = state.slots[slot].prompt - state.slots[slot].cached
         tokens = min(whole, budget)
-        if tokens < min(whole, rules.budget) and not rules.chunked:
+        if tokens < whole <= rules.budget and not rules.chunked:
             return done
         grow = room_to_admit(state, rules, replica, rank, slot, tokens, pledged)
         if grow == np.inf:

@@ -146,7 +146,7 @@ class Rank:
             if any(other.computed < other.prompt for other in self.running):
                 return
             new = min(job.prompt, budget)
-            if not rules.chunked and new < min(job.prompt, rules.budget):
+            if not rules.chunked and new < job.prompt <= rules.budget:
                 return
             if not self.fits(job, new, step, [other for other, _ in drafted]):
                 return

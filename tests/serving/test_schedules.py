@@ -1,0 +1,146 @@
+"""Schedules step by step, written by hand from what the engines document; every step takes 1 s.
+
+A step is (prompt tokens, sequences in decode); see docs/background/scheduling.md for the sources.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.serving import pool
+
+from racktwin.serving.oracle import Request
+
+
+def served(requests: list[Request], **engine: Any) -> pool.Run:
+    return pool.run(pool.rules(**engine), pool.constant(), requests)
+
+
+def times(run: pool.Run) -> list[tuple[float, float, float]]:
+    """First admission, first token, end of each request, s."""
+    return [(each.admitted, each.first, each.finish) for each in run.results]
+
+
+def test_prompts_fill_the_budget_and_the_last_is_cut() -> None:
+    run = served([Request(0.0, 10, 3), Request(0.0, 5, 2)], budget=8)
+    assert run.steps == [(8, 0), (7, 0), (0, 2), (0, 1)]
+    assert times(run) == [(0, 2, 4), (1, 2, 3)]
+
+
+def test_decoding_takes_its_tokens_first() -> None:
+    """vLLM: running requests before waiting ones; three of four tokens are left for the prompt."""
+    run = served([Request(0.0, 2, 6), Request(0.5, 10, 1)], budget=4)
+    assert run.steps == [(2, 0), (3, 1), (3, 1), (3, 1), (1, 1), (0, 1)]
+    assert times(run) == [(0, 1, 6), (1, 5, 5)]
+
+
+def test_a_decoding_sequence_that_verifies_drafts_takes_more_of_the_budget() -> None:
+    """Two tokens computed per sequence, two won: four steps after the first token make eight."""
+    run = served([Request(0.0, 2, 9), Request(0.5, 10, 1)], budget=4, queries=2, gain=2.0)
+    assert run.steps == [(2, 0), (2, 1), (2, 1), (2, 1), (2, 1), (2, 0)]
+    assert times(run) == [(0, 1, 5), (1, 6, 6)]
+
+
+def test_first_come_first_served_even_when_a_later_prompt_would_fit() -> None:
+    """The second needs five blocks of six while the first holds up to four."""
+    requests = [Request(0.0, 8, 9), Request(0.5, 20, 1), Request(0.6, 4, 1)]
+    run = served(requests, blocks=6, budget=100)
+    assert times(run) == [(0, 1, 9), (9, 10, 10), (9, 10, 10)]
+
+
+def test_the_newest_is_recomputed() -> None:
+    """vLLM: of two with two blocks each, in need of a third, the newest goes and comes back with
+    4 prompt and 5 given tokens, but not in the step it was thrown out."""
+    run = served([Request(0.0, 4, 8), Request(0.0, 4, 8)], blocks=4)
+    assert run.steps == [(8, 0), *4 * [(0, 2)], *3 * [(0, 1)], (9, 0), (0, 1), (0, 1)]
+    assert times(run) == [(0, 1, 8), (0, 1, 11)]
+    assert [each.losses for each in run.results] == [0, 1]
+
+
+def test_the_least_urgent_is_recomputed() -> None:
+    """vLLM with priorities: the older one goes, as it is less urgent (larger)."""
+    run = served([Request(0.0, 4, 8, 1), Request(0.0, 4, 8, 0)], blocks=4)
+    assert times(run) == [(0, 1, 11), (0, 1, 8)]
+    assert [each.losses for each in run.results] == [1, 0]
+
+
+def test_the_most_urgent_waits_in_front() -> None:
+    requests = [Request(0.0, 1, 4), Request(0.1, 1, 1, 1), Request(0.2, 1, 1, 0)]
+    run = served([*requests, Request(0.3, 1, 1, 0)], max_batch=1)
+    assert [each.admitted for each in run.results] == [0, 6, 4, 5]
+
+
+def test_whole_answers_are_reserved() -> None:
+    """TensorRT-LLM GUARANTEED_NO_EVICT: three blocks each, none left for the third until one ends;
+    with blocks as they are needed (MAX_UTILIZATION) it comes in at once."""
+    requests = [Request(0.0, 4, 8), Request(0.0, 4, 8), Request(0.0, 4, 1)]
+    assert times(served(requests, blocks=6, reserve=1)) == [(0, 1, 8), (0, 1, 8), (8, 9, 9)]
+    assert times(served(requests, blocks=6, reserve=0))[2] == (0, 1, 1)
+
+
+def test_prompts_are_not_cut_without_chunked_context() -> None:
+    """The example of TensorRT-LLM's tuning guide: batch of 4, 12 tokens, prompts of 5.
+
+    Two prompts leave 2 tokens, too few for a third; beside their decoding two more fit; then the
+    batch is full until the first two end.
+    """
+    run = served(5 * [Request(0.0, 5, 4)], max_batch=4, budget=12, reserve=1, chunked=False)
+    assert run.steps == [(10, 0), (10, 2), (0, 4), (0, 4), (5, 2), *3 * [(0, 1)]]
+    assert [each.admitted for each in run.results] == [0, 0, 1, 1, 4]
+    cut = served(5 * [Request(0.0, 5, 4)], max_batch=4, budget=12, reserve=1)
+    assert cut.steps[0] == (12, 0)
+
+
+@pytest.mark.parametrize(("other", "admitted"), [(None, 4.0), (2.5, 3.0)])
+def test_ranks_wait_for_each_others_prompts(other: float | None, admitted: float) -> None:
+    """TensorRT-LLM attention-DP balance with timeout_iters 4: counted from the first step without
+    a prompt on every rank; a prompt on the other rank ends the wait."""
+    requests = [Request(0.0, 4, 9), Request(0.0, 4, 9), Request(1.5, 4, 2)]
+    if other is not None:
+        requests.append(Request(other, 4, 2))
+    run = served(requests, ranks=2, balance=4)
+    assert run.results[2].admitted == admitted
+    assert run.results[-1].admitted == admitted
+
+
+def test_a_rank_without_decoding_does_not_wait() -> None:
+    requests = [Request(0.0, 4, 9), Request(1.5, 4, 2)]
+    assert served(requests, ranks=2, balance=4).results[1].admitted == 2
+
+
+def test_prompts_pause_decoding() -> None:
+    """SGLang: prefill has priority and a step of its own."""
+    run = served([Request(0.0, 4, 5), Request(1.5, 4, 2)], mixed=False, reserve=2)
+    assert run.steps == [(4, 0), (0, 1), (4, 1), (0, 2), (0, 1), (0, 1)]
+    assert times(run) == [(0, 1, 6), (2, 3, 4)]
+
+
+@pytest.mark.parametrize(("share", "admitted"), [(0.5, 1.0), (1.0, 10.0)])
+def test_room_is_kept_for_a_share_of_the_output(share: float, admitted: float) -> None:
+    """SGLang: 20 tokens of room; 4 are used and 9 to come. The new one wants 4 + 6 + share x 9."""
+    engine = {"mixed": False, "reserve": 2, "block": 1, "blocks": 20}
+    run = served([Request(0.0, 4, 10), Request(0.5, 4, 6)], share=share, least=share, **engine)
+    assert run.results[1].admitted == admitted
+
+
+def test_what_starts_together_is_reserved_in_full() -> None:
+    """SGLang: 4 + 4 + 8 + 8 tokens, one short of room, although the share is nothing."""
+    engine = {"mixed": False, "reserve": 2, "block": 1, "share": 0.0, "least": 0.0}
+    requests = [Request(0.0, 4, 8), Request(0.0, 4, 8)]
+    assert [each.admitted for each in served(requests, blocks=24, **engine).results] == [0, 0]
+    assert [each.admitted for each in served(requests, blocks=23, **engine).results] == [0, 1]
+
+
+@pytest.mark.parametrize("prompts", [(4, 5), (5, 4)])
+def test_the_longest_of_those_with_the_fewest_tokens_is_retracted(prompts: tuple[int, int]) -> None:
+    """SGLang: room for 20 tokens is gone after 5 steps; the longer prompt goes, older or newer, to
+    the tail, and is read again with the 6 tokens it had when the other has ended."""
+    engine = {"mixed": False, "reserve": 2, "block": 1, "blocks": 20, "share": 0.0, "least": 0.0}
+    run = served([Request(0.0, prompts[0], 8), Request(0.5, prompts[1], 8)], **engine)
+    gone = prompts.index(5)
+    first, second = (prompts[0], 0), (prompts[1], 1)
+    assert run.steps == [first, second, *5 * [(0, 2)], (0, 1), (0, 1), (11, 0), (0, 1)]
+    assert run.results[gone].finish == 11
+    assert run.results[1 - gone].finish == 9
+    assert [each.losses for each in run.results] == [gone == 0, gone == 1]
