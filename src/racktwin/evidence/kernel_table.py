@@ -1,4 +1,4 @@
-"""Raw tables of measured kernel times in one form: SYSTEM/FAMILY.FRAMEWORK.OPERATOR_perf.parquet.
+"""Raw tables of measured kernel times (`h100_sxm/gemm.vllm.gemm_perf.parquet`) in one form.
 
 What an engine would run counts: of several kernels for one shape the fastest, for GEMM and experts
 of any framework. Times are in s.

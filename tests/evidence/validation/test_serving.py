@@ -187,6 +187,14 @@ def test_strange_columns_are_named(validate: Validate, published_row: Row) -> No
     assert note == "column 'ttft_mean_s' is not read; is it 'ttft_mean_ms'?"
 
 
+def test_seconds_in_a_column_of_milliseconds_are_noted(
+    validate: Validate, published_row: Row
+) -> None:
+    (note,) = validate([published_row | {"tpot_mean_ms": "0.0165"}]).notes
+    assert note.startswith("tpot_mean_ms: are these seconds?")
+    assert validate([published_row]).notes == ()
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [

@@ -31,12 +31,12 @@ REQUESTS = re.compile(r"(\d{1,7}) requests")
 CLIENTS = re.compile(r"conc (\d{1,6})")
 FORMATS = {"FP8": "fp8", "FP4": "nvfp4", "BF16": "bf16"}
 TERA, KILO = 1e12, 1e3
-STREAMED = 4e9  # bytes of a stream that no cache holds
+STREAMED = 1e10  # bytes of a stream that no cache holds
 KINDS = {"TFLOPS": "compute", "TB/s": "bandwidth", "tok/s total": "throughput", "kW": "power"}
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """A figure in the unit of its row, what it rests on, what of it is inferred."""
+    """A figure: value in any unit, that of its row; what it rests on; what of it is inferred."""
 
     value: float
     evidence: str

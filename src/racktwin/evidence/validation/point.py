@@ -18,9 +18,10 @@ Track = Callable[[Sequence[T]], Iterable[T]]
 
 
 class Value(msgspec.Struct, frozen=True, kw_only=True):
-    """A predicted figure with its 80 % interval, in the unit of its table.
+    """A predicted figure with its 80 % interval.
 
-    measured: what the row says, None where it says nothing. low, high: None where nobody knows.
+    value, low, high, measured: any unit, that of the table's column. low, high: None where nobody
+    knows; measured: None where the row says nothing.
     doubt: why the measured value is not trusted, '' when it is.
     apart: a regime whose errors are reported on their own, '' for the usual one.
     """
@@ -94,5 +95,5 @@ def untracked(items: Sequence[T]) -> Iterable[T]:
 
 
 def cell(value: float | None) -> str:
-    """A number as it stands in points.csv, '' for none."""
+    """A value (any unit) as it stands in points.csv, '' for none."""
     return "" if value is None else f"{value:.6g}"

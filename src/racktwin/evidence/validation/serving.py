@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import median
 
 import msgspec
 
@@ -40,7 +41,18 @@ def serving(
 ) -> Validation:
     """Every row of a table with the columns of `cells.COLUMNS`; what ships without one."""
     priced = Priced()
-    return sweep(FORM, points, lambda row, line: _point(row, line, priced), track)
+    found = sweep(FORM, points, lambda row, line: _point(row, line, priced), track)
+    return msgspec.structs.replace(found, notes=(*found.notes, *_units(found)))
+
+
+def _units(found: Validation) -> Iterator[str]:
+    """Notes on figures that are a thousand times too small or too large as a whole."""
+    for figure, column in (("ttft", "ttft_mean_ms"), ("tpot", "tpot_mean_ms")):
+        values = [each for p in found.answered for each in p.values if each.figure == figure]
+        ratios = [each.value / each.measured for each in values if each.measured]
+        for factor, unit in ((MILLI, "seconds"), (1 / MILLI, "microseconds")):
+            if ratios and factor / 5 < median(ratios) < factor * 5:
+                yield f"{column}: are these {unit}? Most differ from predictions by 1,000"
 
 
 class Priced:
