@@ -1,0 +1,64 @@
+"""Metrics of a request, by hand; limits; times between chunks from logged steps."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from racktwin.serving.fleet import RESULT, STEP
+from racktwin.serving.metrics import DEFINITIONS, Limits, figures, gaps, good
+
+
+def results(*rows: tuple[float, float, float, float, int]) -> np.ndarray:
+    made = np.zeros(len(rows), RESULT)
+    for row, (arrival, admitted, first, finish, output) in zip(made, rows, strict=True):
+        row["arrival"], row["admitted"], row["first"] = arrival, admitted, first
+        row["finish"], row["output"] = finish, output
+    return made
+
+
+def test_figures_by_hand() -> None:
+    found = figures(results((1.0, 1.5, 2.0, 5.0, 4), (1.0, 1.0, 3.0, 3.0, 1)), 0.25)
+    ttft, tpot, e2e, queue = found
+    assert list(ttft) == [1.25, 2.25]
+    assert tpot[0] == 1.0  # 3 s over 3 gaps; the first token is not one of them
+    assert np.isnan(tpot[1])
+    assert list(e2e) == [4.25, 2.25]
+    assert list(queue) == [0.5, 0.0]
+
+
+def test_a_good_request_keeps_every_limit() -> None:
+    found = figures(results((0, 0, 1, 4, 4), (0, 0, 2, 2, 1), (0, 0, 1, 40, 4)), 0.0)
+    assert list(good(found, Limits())) == [True, True, True]
+    assert list(good(found, Limits(ttft=1.0))) == [True, False, True]
+    assert list(good(found, Limits(tpot=1.0))) == [True, True, False]
+    assert list(good(found, Limits(ttft=1.0, tpot=0.5))) == [False, False, False]
+    assert list(good(found, Limits(e2e=3.0))) == [False, True, False]
+
+
+def steps(*rows: tuple[float, float, float, int, int, int]) -> np.ndarray:
+    made = np.zeros(len(rows), STEP)
+    for row, values in zip(made, rows, strict=True):
+        for name, value in zip(STEP.names or (), values, strict=True):
+            row[name] = value
+    return made
+
+
+def test_gaps_of_mixed_steps_are_the_steps() -> None:
+    seconds, often = gaps(steps((0, 4, 0, 0, 4, 3), (4, 6, 100, 0, 1, 2)), mixed=True)
+    assert list(seconds) == [1.0, 2.0]
+    assert list(often) == [12, 2]
+
+
+def test_prompts_of_their_own_stall_the_next_gap() -> None:
+    log = steps((5, 9, 0, 1, 4, 2), (0, 4, 0, 0, 4, 2), (4, 7, 99, 0, 1, 2), (7, 9, 0, 0, 2, 3))
+    seconds, often = gaps(log, mixed=False)
+    found = sorted(zip(seconds[often > 0], often[often > 0], strict=True))
+    # two sequences of replica 0 waited 3 s for a prompt before their step of 1 s
+    assert found == [(1.0, 2), (1.0, 2), (1.0, 4), (1.0, 6), (1.0, 6), (4.0, 2)]
+
+
+def test_definitions_differ_where_the_tools_do() -> None:
+    assert DEFINITIONS["vllm"].pooled
+    assert not DEFINITIONS["aiperf"].pooled
+    assert DEFINITIONS["mlperf"].whole
+    assert DEFINITIONS["mlperf"].rank
