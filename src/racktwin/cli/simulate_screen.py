@@ -89,7 +89,7 @@ def _rates(found: Replay) -> Iterator[str]:
         f"{outcome.input:,.0f}/s in{hits}"
     )
     for role, use in outcome.pools.items():
-        yield f"{role:8}  {_use(use)}"
+        yield f"{role:8}  {_use(role, use)}"
     total = found.watts * outcome.gpus
     joules = f", {total / outcome.output:,.2f} J per output token" if outcome.output else ""
     yield f"IT power  {found.watts:,.0f} W per GPU, {total / 1e3:,.1f} kW in all{joules}"
@@ -106,13 +106,14 @@ def _goodput(found: Replay) -> str:
     return f", {outcome.good:,.2f}/s within {', '.join(said)} ({share:.1%})"
 
 
-def _use(use: Use) -> str:
+def _use(role: str, use: Use) -> str:
     lost = f", {use.losses:,.0f} preemptions" if use.losses else ""
     replicas = f"{use.replicas:,} {'replica' if use.replicas == 1 else 'replicas'}"
-    return (
-        f"{replicas} step {use.busy:.0%} of the time, {use.batch:,.1f} of {use.max_batch:,} "
-        f"sequences per rank, {use.kv:.1%} of KV{lost}"
-    )
+    busy = f"{replicas} step {use.busy:.0%} of the time"
+    if role == "prefill":
+        return f"{busy}{lost}"
+    held = f"{use.batch:,.1f} of {use.max_batch:,} sequences per rank, {use.kv:.1%} of KV"
+    return f"{busy}, {held}{lost}"
 
 
 def _counted(outcome: Outcome) -> str:

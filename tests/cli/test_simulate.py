@@ -1,0 +1,181 @@
+"""The verb `simulate`: screen, JSON, files, exit codes, refusals."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+from pathlib import Path
+
+import polars as pl
+import pytest
+from tests.json_page import documented, printed
+
+from racktwin.cli import main
+from racktwin.cli.progress import Progress
+
+SERVE = """\
+model: llama-3.1-8b
+cluster: hgx-b200
+engine: vllm
+precision: {weights: fp8, kv: fp8}
+serve: {tensor: 1, max_batch: 64, max_batch_tokens: 4096}
+router: round_robin
+copies: 4
+"""
+PAIR = """\
+model: llama-3.1-8b
+cluster: hgx-b200
+engine: trtllm-1.3
+precision: {weights: fp8, kv: fp8}
+prefill: {replicas: 1, tensor: 1}
+decode: {replicas: 1, tensor: 1, max_batch: 64}
+copies: 2
+"""
+LENGTHS = ("--input", "500", "--output", "50")
+LOAD = (*LENGTHS, "--rate", "20/s", "--requests", "2000")
+HEADS = (
+    "Llama 3.1 8B  aggregated TP1, chunks of 4,096",
+    "on 4 x 1 GPUs of hgx-b200, vllm-",
+    "2,000 requests at 20/s, router round_robin",
+    "  ",
+    *("TTFT  ", "TPOT  ", "ITL  ", "E2E  ", "queue  "),
+    *("requests  ", "tokens  ", "serve  ", "IT power  "),
+    *("counted:  ", "evidence: TPOT", "          TTFT", "simulated "),
+)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "deployment.yaml"
+    path.write_text(SERVE)
+    return str(path)
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    """Exit code, output and messages of one command line."""
+    code = main(["simulate", *words])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_the_screen_has_its_form(capsys: pytest.CaptureFixture[str], file: str) -> None:
+    code, out, err = run(capsys, file, *LOAD)
+    assert (code, err) == (0, "")
+    lines = iter(out.splitlines())
+    missing = [head for head in HEADS if not any(line.startswith(head) for line in lines)]
+    assert not missing  # in this order
+    assert max(len(line) for line in out.splitlines()) <= 100
+
+
+@pytest.mark.parametrize("text", [SERVE, PAIR])
+def test_documented_keys_are_printed_keys(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, root: Path, text: str
+) -> None:
+    path = tmp_path / "deployment.yaml"
+    path.write_text(text)
+    code, out, _ = run(capsys, str(path), *LOAD, "--json")
+    answer = json.loads(out)
+    assert code == 0
+    assert answer.pop("schema") == "racktwin/simulate/1"
+    assert set(printed(answer)) == documented(root, "simulate")
+
+
+def test_the_screen_says_what_the_json_says(capsys: pytest.CaptureFixture[str], file: str) -> None:
+    _, screen, _ = run(capsys, file, *LOAD, "--slo-ttft", "1s")
+    found = json.loads(run(capsys, file, *LOAD, "--json")[1])
+    assert re.search(rf"TTFT +{found['ttft']['mean']:.3f} ", screen)
+    assert re.search(rf"TPOT +{found['tpot']['mean'] * 1e3:.2f} ", screen)
+    assert f"{found['requests_per_s']:,.2f}/s within TTFT 1 s (100.0%)" in screen
+
+
+def test_files(capsys: pytest.CaptureFixture[str], file: str, tmp_path: Path) -> None:
+    out, requests = tmp_path / "run", tmp_path / "requests.parquet"
+    more = ("--out", str(out), "--requests-out", str(requests), "--trace-window", "10s:10.5s")
+    code, screen, _ = run(capsys, file, *LOAD, *more)
+    assert code == 0
+    assert "wrote " in screen
+    page = (out / "report.html").read_text()
+    assert "<script" not in page
+    assert page.count("<svg") >= 9
+    assert not re.search(r'(src|href)="http', page)
+    frame = pl.read_parquet(requests)
+    assert sorted(frame["request"]) == list(range(2000))
+    assert frame["output"].sum() == 100_000
+    assert (frame["finish"] > frame["first"]).all()
+    events = json.loads((out / "steps.json").read_text())["traceEvents"]
+    slices = [each for each in events if each["ph"] == "X"]
+    assert {each["tid"] for each in slices} == {0, 1, 2, 3}
+    assert all(each["ts"] + each["dur"] > 10e6 and each["ts"] < 10.5e6 for each in slices)
+    answer = json.loads((out / "simulate.json").read_text())
+    assert answer["requests"]["finished"] == 2000
+    assert len(answer["timeline"]["edge_s"]) == len(answer["timeline"]["in_flight"])
+
+
+def test_the_same_seed_prints_the_same(capsys: pytest.CaptureFixture[str], file: str) -> None:
+    words = (file, "--workload", "azure-conv-2023", "--requests", "500", "--json")
+    once, again, other = (run(capsys, *words, "--seed", seed)[1] for seed in "112")
+    assert once == again
+    assert once != other
+
+
+def test_a_load_without_end(capsys: pytest.CaptureFixture[str], file: str) -> None:
+    code, out, _ = run(capsys, file, *LENGTHS, "--rate", "20000/s", "--requests", "20000")
+    assert code == 1
+    assert "more than it can carry: the queue grows by " in out
+
+
+def test_a_trace_with_broken_lines(
+    capsys: pytest.CaptureFixture[str], file: str, tmp_path: Path
+) -> None:
+    rows = ["arrival_s,input_tokens,output_tokens", "0,100,10", "1,100,0", "x,1,1", "2,200000,9"]
+    trace = tmp_path / "trace.csv"
+    trace.write_text("\n".join([*rows, "3,100,10", ""]))
+    code, out, _ = run(capsys, file, "--trace", str(trace))
+    assert code == 0
+    assert "1 line skipped: output of less than 1 token (line 3)" in out
+    assert "1 line skipped: cannot be read (line 4)" in out
+    assert "1 request of up to 200,009 tokens refused" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "give one of --trace, --workload, --input with --output"),
+        (("--workload", "azure-conv"), "'azure-conv' is not known; did you mean 'azure-conv-2023'"),
+        ((*LENGTHS,), "give either --rate or --concurrency"),
+        ((*LENGTHS, "--rate", "0/s"), "--rate"),
+        ((*LENGTHS, "--rate", "nan/s"), "--rate"),
+        (("--input", "5"), "--input and --output go together"),
+        ((*LOAD, "--router", "least"), "--router: 'least' is not known; did you mean 'least_kv'"),
+        ((*LOAD, "--definitions", "vlm"), "did you mean 'vllm'"),
+        ((*LOAD, "--trace-window", "5s", "--out", "x"), "expected two times as in 10s:12s"),
+        ((*LOAD, "--trace-window", "5s:6s"), "the steps are written into --out"),
+        ((*LOAD, "--requests-out", "no/such/place.parquet"), "its folder does not exist"),
+        (("--trace", "no.jsonl"), "does not exist"),
+        (("--trace", "no.jsonl", "--rate", "3/s"), "a trace has its own times"),
+        ((*LENGTHS, "--concurrency", "0"), "expected 1 to"),
+        (("--input", "200000", "--output", "9", "--rate", "1/s"), "refused: the cache of a rank"),
+    ],
+)
+def test_bad_input(
+    capsys: pytest.CaptureFixture[str], file: str, words: tuple[str, ...], said: str
+) -> None:
+    code, out, err = run(capsys, file, *words)
+    assert (code, out) == (2, "")
+    assert said in err
+
+
+def test_all_faults_are_told_at_once(capsys: pytest.CaptureFixture[str], file: str) -> None:
+    _, _, err = run(capsys, file, "--slo-ttft", "fast", "--resolution", "0s", "--seed", "-3")
+    for flag in ("--slo-ttft", "--resolution", "--seed", "--trace"):
+        assert flag in err
+
+
+def test_the_first_interrupt_ends_the_run_and_the_second_the_program() -> None:
+    with Progress(None) as progress:
+        assert progress.tell(1.0, 5)
+        signal.raise_signal(signal.SIGINT)
+        assert not progress.tell(2.0, 9)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
