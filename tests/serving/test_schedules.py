@@ -104,9 +104,15 @@ def test_ranks_wait_for_each_others_prompts(other: float | None, admitted: float
     assert run.results[-1].admitted == admitted
 
 
-def test_a_rank_without_decoding_does_not_wait() -> None:
+def test_a_rank_with_a_prompt_alone_does_not_wait() -> None:
     requests = [Request(0.0, 4, 9), Request(1.5, 4, 2)]
     assert served(requests, ranks=2, balance=4).results[1].admitted == 2
+
+
+def test_a_rank_without_anything_is_waited_for() -> None:
+    """It decodes a dummy: the third waits on when the second, on the other rank, has ended at 3."""
+    requests = [Request(0.0, 4, 9), Request(0.0, 4, 3), Request(1.5, 4, 2)]
+    assert [each.admitted for each in served(requests, ranks=2, balance=4).results] == [0, 0, 4]
 
 
 def test_prompts_pause_decoding() -> None:

@@ -260,7 +260,8 @@ def loaded_step(
 def admits(state: State, rules: Rules, replica: int) -> bool:
     """Whether queued prompts may start in the coming step, or wait until every rank has one.
 
-    Not longer than to every `balance`-th step, and not when a rank has nothing to decode.
+    Not longer than to every `balance`-th step, and not when a rank has prompts alone. (One that has
+    nothing at all decodes a dummy.)
     """
     if rules.balance == 0:
         return True
@@ -268,23 +269,13 @@ def admits(state: State, rules: Rules, replica: int) -> bool:
     for rank in range(rules.ranks):
         own = state.ranks[replica, rank]
         ready += own.partial >= 0 or (own.queued > 0 and own.running < rules.max_batch)
-        decoding += own.batch > 0
+        decoding += own.batch > 0 or own.running + own.queued == 0
     state.replicas[replica].held_back += 1
     held = ready < rules.ranks and decoding == rules.ranks
     if held and state.replicas[replica].held_back < rules.balance:
         return False
     state.replicas[replica].held_back = 0
     return True
-
-
-@compiled
-def let_pass(state: State, rules: Rules, replica: int, steps: int) -> None:
-    """Count `steps` steps in which nothing waited as steps of balance, as the engine does."""
-    for rank in range(rules.ranks):
-        if state.ranks[replica, rank].batch == 0:
-            state.replicas[replica].held_back = 0
-            return
-    state.replicas[replica].held_back = (state.replicas[replica].held_back + steps) % rules.balance
 
 
 @compiled
@@ -320,7 +311,9 @@ def advance(
         before = state.replicas[replica].step
         decode_stretch(state, rules, clock, replica, until, steps)
         if rules.balance and not composing:
-            let_pass(state, rules, replica, state.replicas[replica].step - before)
+            passed = state.replicas[replica].step - before
+            waited = state.replicas[replica].held_back + passed
+            state.replicas[replica].held_back = waited % rules.balance
         end_sequences(state, rules, replica, state.replicas[replica].now)
 
 

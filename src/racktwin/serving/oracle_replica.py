@@ -59,7 +59,8 @@ class Replica:
             rank.partial or (rank.waiting and len(rank.running) < self.rules.max_batch)
             for rank in self.ranks
         ]
-        balanced = all(prompts) or not all(rank.decoding for rank in self.ranks)
+        held = (rank.decoding or not (rank.running or rank.waiting) for rank in self.ranks)
+        balanced = all(prompts) or not all(held)
         if not balanced and self.held_back < self.rules.balance:
             return False
         self.held_back = 0
