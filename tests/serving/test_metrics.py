@@ -44,14 +44,16 @@ def steps(*rows: tuple[float, float, float, int, int, int]) -> np.ndarray:
 
 
 def test_gaps_of_mixed_steps_are_the_steps() -> None:
-    seconds, often = gaps(steps((0, 4, 0, 0, 4, 3), (4, 6, 100, 0, 1, 2)), mixed=True)
+    seconds, often, left = gaps(steps((0, 4, 0, 0, 4, 3), (4, 6, 100, 0, 1, 2)), mixed=True)
+    assert not len(left)
     assert list(seconds) == [1.0, 2.0]
     assert list(often) == [12, 2]
 
 
 def test_prompts_of_their_own_stall_the_next_gap() -> None:
     log = steps((5, 9, 0, 1, 4, 2), (0, 4, 0, 0, 4, 2), (4, 7, 99, 0, 1, 2), (7, 9, 0, 0, 2, 3))
-    seconds, often = gaps(log, mixed=False)
+    seconds, often, left = gaps(log, mixed=False)
+    assert not len(left)
     found = sorted(zip(seconds[often > 0], often[often > 0], strict=True))
     # two sequences of replica 0 waited 3 s for a prompt before their step of 1 s
     assert found == [(1.0, 2), (1.0, 2), (1.0, 4), (1.0, 6), (1.0, 6), (4.0, 2)]
@@ -62,3 +64,12 @@ def test_definitions_differ_where_the_tools_do() -> None:
     assert not DEFINITIONS["aiperf"].pooled
     assert DEFINITIONS["mlperf"].whole
     assert DEFINITIONS["mlperf"].rank
+
+
+def test_a_stall_is_kept_until_decoding_goes_on() -> None:
+    first, then = steps((0, 1, 0, 0, 1, 2), (1, 4, 9, 0, 1, 2)), steps((4, 5, 0, 0, 1, 3))
+    seconds, often, left = gaps(first, mixed=False)
+    assert list(left["end"]) == [4.0]
+    seconds, often, left = gaps(np.concatenate([left, then]), mixed=False)
+    assert sorted(zip(seconds, often, strict=True)) == [(1.0, 1.0), (4.0, 2.0)]
+    assert not len(left)

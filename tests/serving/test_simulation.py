@@ -204,8 +204,9 @@ def test_turns_wait_for_answers_and_pauses() -> None:
 
 
 @pytest.mark.parametrize("engine", ["vllm", "sglang"])
-def test_gaps_between_tokens_add_up(engine: str) -> None:
-    done, found = rows(poisson(10_000, 60.0), engine=engine, resolution=2.0)
+@pytest.mark.parametrize("rate", [60.0, 400.0])
+def test_gaps_between_tokens_add_up(engine: str, rate: float) -> None:
+    done, found = rows(poisson(10_000, rate), engine=engine)
     decoding = found["finish"] - found["first"]
     mean = decoding.sum() / (found["output"] - 1).sum()
     assert outcome(done).itl.mean == pytest.approx(mean, rel=0.05)

@@ -72,26 +72,28 @@ def good(found: Floats, limits: Limits) -> NDArray[np.bool_]:
     return quick
 
 
-def gaps(log: NDArray[Any], mixed: bool) -> tuple[Floats, Floats]:
-    """Times between chunks, s, and how often each occurred, from logged steps.
+def gaps(log: NDArray[Any], mixed: bool) -> tuple[Floats, Floats, NDArray[Any]]:
+    """Times between chunks, s, how often each occurred, and steps to look at with the next log.
 
-    log: `fleet.STEP`, times in s.
-    Unmixed, a gap also holds the steps with prompts that came before; they stalled the sequences
-    that decoded then.
+    log: `fleet.STEP`, times in s. Unmixed, a gap also holds the steps with prompts before it; they
+    stalled the sequences that decoded then. Those behind the last decode step are left over.
     """
-    if mixed:
-        seconds = (log["end"] - log["begin"]) / log["steps"]
-        return seconds, (log["steps"] * log["batch"]).astype(float)
-    log = log[np.lexsort((log["begin"], log["replica"]))]
     length = log["end"] - log["begin"]
+    if mixed:
+        return length / log["steps"], (log["steps"] * log["batch"]).astype(float), log[:0]
+    order = np.lexsort((log["begin"], log["replica"]))
+    log, length = log[order], length[order]
     loaded = log["tokens"] > 0
-    stalled = np.concatenate([[0.0], np.cumsum(np.where(loaded, length, 0.0))])[1:]
     rows = np.flatnonzero(~loaded)
-    before = np.concatenate([[-1], rows[:-1]])
-    same = (before >= 0) & (log["replica"][before] == log["replica"][rows])
-    stall = np.where(same, stalled[rows] - stalled[np.maximum(before, 0)], 0.0)
+    stalled = np.concatenate([[0.0], np.cumsum(np.where(loaded, length, 0.0))])
+    opening = np.searchsorted(log["replica"], log["replica"][rows])
+    after = np.maximum(np.concatenate([[0], rows[:-1] + 1]), opening)
+    stall = stalled[rows] - stalled[after]
     step, batch = length[rows] / log["steps"][rows], log["batch"][rows]
     held = np.where(stall > 0, log["batch"][np.maximum(rows - 1, 0)], batch)
     seconds = np.concatenate([step + stall, step])
     often = np.concatenate([held, log["steps"][rows] * batch - np.minimum(held, batch)])
-    return seconds, often.astype(float)
+    last = np.full(len(log) and int(log["replica"][-1]) + 1, -1)
+    last[log["replica"][rows]] = rows
+    left = log[np.arange(len(log)) > last[log["replica"]]]
+    return seconds, often.astype(float), left

@@ -202,7 +202,7 @@ def _use(run: Simulation, role: str, part: Span) -> Use:
     def per_second(index: int) -> float:
         return _rate(run, readings(run, role, index), part)
 
-    busy = per_second(BUSY) / pool.replicas
+    busy = min(1.0, per_second(BUSY) / pool.replicas)  # the last step ends behind its bin
     return Use(
         replicas=pool.replicas // layout.pipeline,
         gpus=pool.replicas * layout.gpus // layout.pipeline,
@@ -211,5 +211,5 @@ def _use(run: Simulation, role: str, part: Span) -> Use:
         max_batch=pool.rules.max_batch,
         kv=per_second(BLOCKS) / (ranks * pool.rules.blocks),
         losses=per_second(LOSSES) * (part.end - part.begin),
-        watts=per_second(JOULES) / pool.replicas + chip.idle_power * max(0.0, 1 - busy),
+        watts=per_second(JOULES) / pool.replicas + chip.idle_power * (1 - busy),
     )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from racktwin.finding import BadInput, Finding
-from racktwin.serving.fleet import Ints, Rules
+from racktwin.serving.fleet import STEP, Ints, Rules
 from racktwin.serving.metrics import DEFINITIONS, FIGURES, Definition, Limits, figures, gaps, good
 from racktwin.serving.pair_runner import Pair, transfer_time
 from racktwin.serving.pool import Pool
@@ -68,6 +68,7 @@ class Simulation:
         self.finished, self.last_finish, self.tokens_read = 0, 0.0, 0
         self.sample = Sample(FIGURES, TOTALS)
         self.gaps = Sample(("itl",), (), exact=False)
+        self.left_over = np.zeros(0, STEP)
         self.kept: list[tuple[str, NDArray[Any]]] = []
         first = self._next()
         if first is None or not len(first):
@@ -182,13 +183,18 @@ class Simulation:
                     self._take(stretch)
             done = self.runner.run(until)
         for role, pool in self.runner.pools.items():
-            if role != "prefill" and len(pool.log):
-                seconds, often = gaps(pool.log[:LOGGED], pool.rules.mixed)
-                number = np.full(len(seconds), len(self.timeline.times) - 1)
-                at = np.full(len(seconds), until)
-                place = (number * self.timeline.step / SHORTEST).astype(np.int64)
-                self.gaps.add(place, at, seconds[None], np.empty((0, len(seconds))), often)
+            if role != "prefill":
+                self._add_gaps(pool, until)
             self._keep(role, pool)
+
+    def _add_gaps(self, pool: Pool, until: float) -> None:
+        """Take the times between tokens from the steps logged up to `until`, s."""
+        log = np.concatenate([self.left_over, pool.log[:LOGGED]])
+        seconds, often, left = gaps(log, pool.rules.mixed)
+        self.left_over = left if len(pool.log) < LOGGED else left[:0]
+        count = len(seconds)
+        number = np.full(count, int(self.timeline.times[-1] / SHORTEST))
+        self.gaps.add(number, np.full(count, until), seconds[None], np.empty((0, count)), often)
 
     def _keep(self, role: str, pool: Pool) -> None:
         """Keep the logged steps that overlap the window to be drawn."""
