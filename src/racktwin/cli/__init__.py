@@ -17,6 +17,7 @@ VERBS = {
     "predict": "what one deployment file yields at a load",
     "validate": "how far predictions lie from published measurements, or from yours",
     "simulate": "what users feel when a trace or a synthetic load meets a deployment",
+    "capacity": "the load a deployment sustains within its objectives, or what a load takes",
     "fit": "does a model load: weights, room for KV, largest context",
     "show": "clusters, racks, chips, models, engines, and the source of every figure",
 }

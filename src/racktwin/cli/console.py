@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -12,6 +13,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+READY = "getting ready (after an installation the simulation is compiled once: 30 s)"
 WIDTH = 100
 NARROWEST = 80  # a narrower terminal folds lines itself, which keeps figures whole
 
@@ -22,6 +24,16 @@ def console() -> Console:
     if sys.stdout.isatty():
         width = min(WIDTH, max(NARROWEST, shutil.get_terminal_size().columns))
     return Console(width=width, highlight=False, markup=False, emoji=False)
+
+
+@contextmanager
+def status() -> Iterator[Callable[[str], None]]:
+    """Takes what is being done and shows it on a terminal; nothing in a pipe."""
+    if not sys.stderr.isatty():
+        yield lambda text: None
+        return
+    with Console(stderr=True).status(READY) as line:
+        yield line.update
 
 
 def print_screen(parts: Iterable[RenderableType]) -> None:

@@ -17,8 +17,10 @@ def plan(
     model: str,
     *,
     on: Annotated[list[str], QUIET],
-    input: int,
-    output: int,
+    input: Annotated[int | None, QUIET] = None,
+    output: Annotated[int | None, QUIET] = None,
+    workload: Annotated[str | None, QUIET] = None,
+    confirm: Annotated[bool | None, Parameter(negative="--no-confirm", show_default=False)] = None,
     wish: Annotated[Wish | None, Parameter(name="*")] = None,
     out: Annotated[str, QUIET] = "",
     json: Annotated[bool, QUIET] = False,
@@ -28,6 +30,7 @@ def plan(
     racktwin plan deepseek-r1 --on azure-nd-gb300-v6 --input 8192 --output 1024
     racktwin plan llama-3.1-70b --on hgx-b200 --input 2000 --output 500 --tpot 25ms
     racktwin plan qwen3-32b --on hgx-b200 --on hgx-b300 --input 1024 --output 1024
+    racktwin plan gpt-oss-120b --on hgx-b200 --workload azure-conv-2023 --ttft 2s
 
     Exit code: 0 something meets the limits, 1 nothing does, 2 bad input.
 
@@ -41,6 +44,11 @@ def plan(
         Mean input tokens of a request.
     output
         Mean output tokens of a request.
+    workload
+        Traffic by name, a YAML file of it, or a trace, instead of the two.
+    confirm
+        Simulate the deployments shown at 95 % of their planned load, for percentiles; the default
+        with a workload.
     wish
         Everything below.
     out
@@ -49,13 +57,18 @@ def plan(
     json
         Print JSON (schema racktwin/plan/1) instead of a screen.
     """
-    from racktwin.cli.console import print_json, print_screen
+    from racktwin.cli.console import print_json, print_screen, status
     from racktwin.cli.plan_screen import comparison, screen
     from racktwin.planning.plan import plan as search
     from racktwin.planning.record import record
     from racktwin.planning.wish import asks
 
-    plans = [search(ask) for ask in asks(model, on, input, output, wish or Wish())]
+    plans = [search(ask) for ask in asks(model, on, input, output, wish or Wish(), workload)]
+    if confirm or (confirm is None and workload is not None):
+        with status():
+            from racktwin.planning.confirmation import confirmed  # compiles once
+
+            plans = [confirmed(each) for each in plans]
     written: tuple[str, ...] = ()
     if out:
         from racktwin.cli.plan_folder import write_plans

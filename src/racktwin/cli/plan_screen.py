@@ -12,6 +12,7 @@ from rich.text import Text
 
 from racktwin.cli.console import WIDTH, table
 from racktwin.cli.plot import scatter
+from racktwin.cli.trial_table import trials
 from racktwin.estimate import Estimate
 from racktwin.planning.ask import Ask
 from racktwin.planning.choice import Choice
@@ -32,6 +33,9 @@ def screen(plan: Plan) -> Iterator[RenderableType]:
         yield Text("nothing meets the limits; this comes closest:", style="bold yellow")
     yield _ranking(plan.choices or (plan.best,))
     yield from _idle(plan)
+    if plan.trials:
+        yield ""
+        yield from trials(plan)
     yield ""
     yield from _beside(_front(plan), _why(plan))
     yield ""
@@ -62,6 +66,8 @@ def _head(plan: Plan) -> Iterator[RenderableType]:
 def _traffic(ask: Ask) -> str:
     traffic = ask.traffic
     text = f"{traffic.input:,.0f} in / {traffic.output:,.0f} out"
+    if ask.demand:
+        text = f"{ask.demand.name}: {text} on average"
     if traffic.prefix_hit:
         text += f", {traffic.prefix_hit:.0%} of the input cached"
     if ask.speculation.tokens:

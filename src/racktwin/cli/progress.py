@@ -9,6 +9,8 @@ import time
 from types import FrameType, TracebackType
 from typing import Any, Self
 
+from racktwin.cli.console import READY
+
 EVERY = 0.2  # s between updates of the line
 
 
@@ -28,9 +30,7 @@ class Progress:
         if sys.stderr.isatty():
             from rich.console import Console
 
-            self.status = Console(stderr=True).status(
-                "getting ready (after an installation the simulation is compiled once: 30 s)"
-            )
+            self.status = Console(stderr=True).status(READY)
             self.status.start()
         return self
 

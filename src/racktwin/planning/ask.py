@@ -12,6 +12,7 @@ from racktwin.engine.epoch import Epoch
 from racktwin.finding import BadInput, Finding, unknown
 from racktwin.hardware import Cluster
 from racktwin.models import Model, Precision
+from racktwin.planning.demand import Demand
 from racktwin.planning.objective import OBJECTIVES
 from racktwin.serving.traffic import Traffic
 
@@ -25,6 +26,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     gpus: budget, GPUs; ttft, tpot: highest mean, s, None for no limit; price: $/GPU/h.
     fraction: share of memory the engine may use, None for its default.
     spare: whole copies kept idle for failures (1 is N+1); top: deployments to return.
+    demand: requests with the means of `traffic`; of fixed lengths where there is none.
     """
 
     model: Model
@@ -43,6 +45,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     price_note: str = ""
     spare: int = 0
     top: int = 10
+    demand: Demand | None = None
 
 
 def check(ask: Ask) -> list[Finding]:
@@ -53,13 +56,8 @@ def check(ask: Ask) -> list[Finding]:
     found += [*_range("--spare", ask.spare, 0, ask.cluster.gpus)]
     if not (math.isfinite(ask.price) and ask.price >= 0):
         found.append(Finding("--price", f"expected $/GPU/h of 0 or more, found {ask.price:g}"))
-    architecture, length = ask.model.architecture, ask.traffic.input + ask.traffic.output
-    if architecture.context < length <= MOST_TOKENS:
-        message = (
-            f"{ask.traffic.input:,.0f} in + {ask.traffic.output:,.0f} out is more than the "
-            f"{architecture.context:,} tokens {ask.model.title} is made for"
-        )
-        found.append(Finding("--input", message))
+    architecture = ask.model.architecture
+    found += check_context(ask.traffic, ask.model)
     if ask.speculation.tokens and not architecture.mtp:
         message = f"{ask.model.title} has no multi-token-prediction layers"
         found.append(Finding("--mtp", message))
@@ -81,11 +79,8 @@ def check_terms(
 
     fraction: of the memory, 0..1.
     """
-    yield from _range("--input", traffic.input, 1, MOST_TOKENS)
-    yield from _range("--output", traffic.output, 2, MOST_TOKENS)  # the prefill makes the first
+    yield from check_traffic(traffic)
     yield from _range("--top", top, 1, 1000)
-    if not 0 <= traffic.prefix_hit < 1:
-        yield Finding("--prefix-hit", f"expected 0 to below 1, found {traffic.prefix_hit:g}")
     for key, limit in (("--ttft", ttft), ("--tpot", tpot)):
         if limit is not None and not (math.isfinite(limit) and limit > 0):
             yield Finding(key, f"expected a time above 0, found {limit:g} s")
@@ -97,6 +92,25 @@ def check_terms(
         yield unknown("--objective", objective, OBJECTIVES)
     if mode not in MODES:
         yield unknown("--mode", mode, MODES)
+
+
+def check_traffic(traffic: Traffic) -> Iterator[Finding]:
+    """What is wrong with the lengths of requests for any model."""
+    yield from _range("--input", traffic.input, 1, MOST_TOKENS)
+    yield from _range("--output", traffic.output, 2, MOST_TOKENS)  # the prefill makes the first
+    if not 0 <= traffic.prefix_hit < 1:
+        yield Finding("--prefix-hit", f"expected 0 to below 1, found {traffic.prefix_hit:g}")
+
+
+def check_context(traffic: Traffic, model: Model) -> Iterator[Finding]:
+    """Requests too long for the model."""
+    most = model.architecture.context
+    if most < traffic.input + traffic.output <= MOST_TOKENS:
+        message = (
+            f"{traffic.input:,.0f} in + {traffic.output:,.0f} out is more than the "
+            f"{most:,} tokens {model.title} is made for"
+        )
+        yield Finding("--input", message)
 
 
 def _range(key: str, value: float, least: int, most: int) -> Iterator[Finding]:

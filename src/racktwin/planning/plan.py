@@ -28,6 +28,8 @@ from racktwin.planning.search import (
 if TYPE_CHECKING:
     import polars
 
+    from racktwin.planning.trial import Trial
+
 FIGURES = ("ttft", "tpot", "output_rate", "total_rate", "per_user", "cost", "watts")
 EQUAL = 0.03  # scores this close are a tie: predictions are less sure than that
 
@@ -46,6 +48,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The ranked answer. choices: best first, all within the limits; `closest` when none is.
 
     candidates: deployments priced; layouts: layouts tried; seconds: CPU time of the search, s.
+    trials: of the choices by simulation, in their order; none where none was asked for.
     """
 
     ask: Ask
@@ -56,6 +59,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     meeting: int
     layouts: int
     seconds: float
+    trials: tuple[Trial, ...] = ()
 
     @property
     def best(self) -> Choice:

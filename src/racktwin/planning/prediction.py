@@ -64,7 +64,7 @@ def predicted(path: str | Path, load: Load) -> Prediction:
     deployment, notes = read_deployment(path)
     traffic, price = _traffic(load, deployment)
     served = Served(deployment)
-    if faults := list(_lacking(served, traffic)):
+    if faults := list(lacking(served, traffic)):
         raise BadInput(faults, str(path))
     if load.concurrency is not None:
         state = served.closed(traffic, load.concurrency / deployment.copies)
@@ -82,7 +82,7 @@ def _share(whole: float, unit: str, copies: int) -> str:
     return text if copies == 1 else f"{text}, {whole / copies:,.4g} per copy"
 
 
-def _lacking(served: Served, traffic: Traffic) -> Iterator[Finding]:
+def lacking(served: Served, traffic: Traffic) -> Iterator[Finding]:
     """Pools that do not load, or have no room for the cache of one request."""
     for role, fit in served.memory.items():
         length = traffic.input + (1 if role == "prefill" else traffic.output)

@@ -20,6 +20,7 @@ def record(plan: Plan) -> dict[str, Any]:
         "layouts": plan.layouts,
         "search_seconds": plan.seconds,
         "choices": [_choice(each) for each in plan.choices],
+        "confirmed": _confirmed(plan) if plan.trials else None,
         "closest": _choice(plan.closest) if plan.closest else None,
         "front": [
             {
@@ -40,6 +41,7 @@ def question(ask: Ask) -> dict[str, Any]:
         "model": ask.model.name,
         "cluster": ask.cluster.name,
         "gpus": ask.gpus,
+        "workload": ask.demand.name if ask.demand else None,
         "input_tokens": ask.traffic.input,
         "output_tokens": ask.traffic.output,
         "prefix_hit": ask.traffic.prefix_hit,
@@ -56,6 +58,17 @@ def question(ask: Ask) -> dict[str, Any]:
         "spare_copies": ask.spare,
         "price_per_gpu_hour": ask.price,
         "price_note": ask.price_note,
+    }
+
+
+def _confirmed(plan: Plan) -> dict[str, Any]:
+    from racktwin.planning import confirmation, trial_record
+
+    return {
+        "load_share": confirmation.SHARE,
+        "trials": [trial_record.record(each) for each in plan.trials],
+        "misses": list(confirmation.misses(plan)),
+        "notes": confirmation.remarks(plan),
     }
 
 

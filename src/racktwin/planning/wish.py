@@ -17,12 +17,14 @@ from racktwin.hardware import Chip, Cluster
 from racktwin.models import Model, Precision
 from racktwin.models import model as load_model
 from racktwin.planning.ask import Ask, check, check_terms
+from racktwin.planning.demand import asked
 from racktwin.serving.traffic import Traffic
 from racktwin.units import Fraction, Price, Quantity, Seconds
 
 T = TypeVar("T")
 Q = TypeVar("Q", bound=Quantity)
 CACHES = ("bf16", "fp8")
+STAND_IN = Traffic(input=1, output=2)  # so that the rest of a question can be checked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +54,7 @@ class Wish:
     mode
         aggregated, disaggregated, or any.
     prefix_hit
-        Share of input tokens found in the cache: 40%.
+        Share of input tokens found in the cache: 40%. Of a workload what repeats, by default.
     mtp
         Multi-token prediction as drafts:acceptance, 1:0.8. The acceptance is of your traffic.
     spare
@@ -84,11 +86,16 @@ class Wish:
 
 
 def asks(
-    name: str, on: Sequence[str], tokens_in: float, tokens_out: float, wish: Wish
+    name: str,
+    on: Sequence[str],
+    tokens_in: float | None,
+    tokens_out: float | None,
+    wish: Wish,
+    workload: str | None = None,
 ) -> list[Ask]:
     """One question per cluster of `on`; BadInput with everything wrong in any of them.
 
-    tokens_in, tokens_out: mean input and output tokens of a request.
+    tokens_in, tokens_out: mean input and output tokens of a request, unless a workload tells.
     """
     findings: list[Finding] = []
     model = _gather(findings, lambda: load_model(name), "MODEL")
@@ -102,8 +109,10 @@ def asks(
     speculation = _speculation(wish.mtp, findings)
     if wish.kv_dtype is not None and wish.kv_dtype not in CACHES:
         findings.append(unknown("--kv-dtype", wish.kv_dtype, CACHES))
+    demand = asked(workload, tokens_in, tokens_out, hit, findings)
+    traffic = demand.traffic if demand else STAND_IN
     terms: dict[str, Any] = {
-        "traffic": Traffic(input=tokens_in, output=tokens_out, prefix_hit=float(hit or 0)),
+        "traffic": traffic,
         "ttft": ttft,
         "tpot": tpot,
         "objective": wish.objective,
@@ -130,6 +139,7 @@ def asks(
             price=float(cluster.price) if price is None else price,
             price_note=cluster.price_note if price is None else "given",
             spare=wish.spare,
+            demand=demand if workload else None,
             **terms,
         )
         findings += [each for each in check(ask) if each not in findings]

@@ -1,0 +1,89 @@
+"""Saturation: the highest load at which a deployment keeps its objectives, by bisection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from racktwin.planning.slo import Slo
+from racktwin.serving.steady import Curve, rising
+from racktwin.units import Seconds
+
+if TYPE_CHECKING:
+    from racktwin.planning.trial import Trial
+
+CLOSE = 1.02  # ratio of the lowest load that fails to the highest that holds, in the end
+GUESS = 0.9  # of the load at which the steady means reach the limits
+STEP = 1.25  # between loads while one side of the answer is not known; it grows
+SHALLOW = 200  # times below the steady state's largest load the search goes down
+SHARES = (0.25, 0.5, 0.75, 0.9)  # of the answer: loads of the curve
+MOST = 24  # trials of a search
+
+
+class Saturation(msgspec.Struct, frozen=True):
+    """highest: the trial at the largest load that holds, None when none does; next: the smallest
+    load that fails. curve: all trials, by load.
+    """
+
+    highest: Trial | None
+    next: Trial | None
+    curve: tuple[Trial, ...]
+
+    @property
+    def closest(self) -> Trial:
+        """The answer, or the trial at the smallest load, which comes closest to the objectives."""
+        return self.highest or self.curve[0]
+
+
+def holds(trial: Trial, slos: Sequence[Slo]) -> bool:
+    """Whether the queue has an end and every objective is kept."""
+    return not trial.overloaded and all(slo.value(trial) <= slo.limit for slo in slos)
+
+
+def broken(trial: Trial, slos: Sequence[Slo]) -> list[str]:
+    """What does not hold, in words."""
+    said = ["its queue grows without end"] if trial.overloaded else []
+    over = (slo for slo in slos if not slo.value(trial) <= slo.limit)
+    return said + [f"{slo.name} {Seconds(slo.value(trial))}" for slo in over]
+
+
+def bracket(curve: Curve, slos: Sequence[Slo]) -> tuple[float, float]:
+    """Where to begin, and the largest load of the steady state; requests/s of the curve."""
+    curve = curve.take(rising(curve.requests))
+    top = float(curve.requests[-1])
+    kept = np.full(len(curve.requests), True)
+    for slo in slos:
+        kept &= getattr(curve, slo.figure) <= slo.limit
+    inside = curve.requests[kept & (curve.requests > 0)]
+    return max(GUESS * float(inside.max(initial=0.0)), top / SHALLOW), top
+
+
+def search(
+    at: Callable[[float], Trial], guess: float, top: float, slos: Sequence[Slo]
+) -> Saturation:
+    """Try loads, requests/s, from `guess` on; none below 1/`SHALLOW` of `top`."""
+    done: dict[float, Trial] = {}
+    low = high = 0.0
+    rate, step = guess, STEP
+    while len(done) < MOST:
+        done[rate] = at(rate)
+        if holds(done[rate], slos):
+            low = rate
+        else:
+            high = rate
+        if not low and high <= top / SHALLOW:
+            break
+        if low and high:
+            if high <= CLOSE * low:
+                break
+            rate = (low * high) ** 0.5
+        else:
+            rate = low * step if low else max(high / step, top / SHALLOW)
+            step *= STEP
+    for share in SHARES if low else ():
+        done.setdefault(share * low, at(share * low))
+    curve = tuple(done[each] for each in sorted(done))
+    return Saturation(done.get(low), done.get(high), curve)

@@ -1,0 +1,122 @@
+"""Trials: a few copies of a deployment simulated at one load after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+
+import msgspec
+import numpy as np
+
+from racktwin.engine.deployment import Deployment
+from racktwin.planning.demand import Demand
+from racktwin.planning.saturation import bracket
+from racktwin.planning.slo import Slo
+from racktwin.serving.metrics import Limits
+from racktwin.serving.outcome import outcome
+from racktwin.serving.router import ROUTERS
+from racktwin.serving.sample import Spread
+from racktwin.serving.simulation import Order, simulate
+from racktwin.serving.steady import Served
+
+IN_FLIGHT = 2500  # requests; with fewer in one copy, several copies share a router
+LEAST, MOST = 5_000, 200_000  # requests of a trial
+TURNS = 10  # of the requests in flight: how often a trial replaces them
+SLOW = 0.9  # of the load that must have come
+ROUTER = "least_outstanding"
+
+
+class Trial(msgspec.Struct, frozen=True, kw_only=True):
+    """One load and what users felt; rates in requests/s of one copy.
+
+    good: within the limits, each request by itself. hits: share of input tokens found in a cache.
+    counted: requests that count; refused: those no rank can hold. short: means not sure to 5 %.
+    """
+
+    rate: float
+    ttft: Spread
+    tpot: Spread
+    served: float
+    good: float
+    hits: float
+    counted: int
+    refused: int
+    overloaded: bool
+    short: bool
+    notes: tuple[str, ...]
+
+
+class Bench:
+    """Where a deployment is tried; every trial has the same requests, closer or farther apart.
+
+    one: its smallest copy; `copies` of them share a router here, more would not change much.
+    guess, top: loads to begin from and not to go beyond, requests/s of a copy.
+    """
+
+    def __init__(
+        self,
+        one: Deployment,
+        demand: Demand,
+        *,
+        copies: int,
+        slos: Sequence[Slo] = (),
+        requests: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.demand, self.seed = demand, seed
+        self.limits = Limits(**{slo.figure: slo.limit for slo in slos})
+        self.served = Served(one)
+        curve = self.served.curve(demand.traffic)
+        self.guess, self.top = bracket(curve, slos)
+        self.in_flight = float(np.interp(self.guess, curve.requests, curve.concurrency))
+        self.asked = requests
+        self._share(copies)
+
+    def _share(self, copies: int) -> None:
+        """Have as many copies as matter, at most `copies`, and requests for all of them."""
+        lasting = self.demand.lasting * self.guess  # requests of sessions under way
+        self.copies = max(1, min(copies, int(IN_FLIGHT // max(1.0, self.in_flight + lasting))))
+        self.served = copy(self.served)
+        deployment = self.served.deployment
+        self.served.deployment = msgspec.structs.replace(deployment, copies=self.copies)
+        wanted = TURNS * (self.in_flight + lasting) * self.copies
+        self.requests = self.asked or int(min(max(LEAST, wanted), MOST))
+
+    def of(self, copies: int) -> Bench:
+        """The same with another number of copies behind the router."""
+        other = copy(self)
+        other._share(copies)
+        return other
+
+    @property
+    def router(self) -> str:
+        """The deployment's own where it can be simulated."""
+        asked = self.served.deployment.router
+        return asked if asked in ROUTERS else ROUTER
+
+    def at(self, rate: float) -> Trial:
+        """One trial at `rate` requests/s per copy."""
+        whole = rate * self.copies
+        stream = self.demand.stream(whole, self.requests, self.seed)
+        order = Order(router=self.router, limits=self.limits, expected=self.requests / whole)
+        run = simulate(self.served, stream, order)
+        found = outcome(run)
+        notes = [*run.notes, *filter(None, [run.refusal])]
+        if self.demand.traffic.prefix_hit and not found.hits:
+            notes.append("prefixes are not shared: every input token is computed")
+        if found.requests < SLOW * whole and not (found.overloaded or found.short):
+            came = found.requests / whole
+            notes.append(f"sessions were still beginning: {came:.0%} of the load came; --requests")
+        return Trial(
+            rate=rate,
+            ttft=found.ttft,
+            tpot=found.tpot,
+            served=found.requests / self.copies,
+            good=found.good / self.copies,
+            hits=found.hits,
+            counted=found.counted,
+            refused=found.refused,
+            overloaded=found.overloaded,
+            short=found.short,
+            notes=tuple(notes),
+        )
