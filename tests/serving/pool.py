@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from racktwin.serving import oracle_pair
 from racktwin.serving.clock import Clock
 from racktwin.serving.fleet import SUMS, Rules
 from racktwin.serving.oracle import Request, Result
+from racktwin.serving.pair_runner import Pair
 from racktwin.serving.pool import Pool
 from racktwin.serving.router import ROUTERS
 from racktwin.serving.runner import RoundRobin, Routed, Runner
@@ -116,6 +118,25 @@ def trace(requests: Sequence[Request]) -> Trace:
     return Trace.of(**dict(zip(columns, zip(*requests, strict=True), strict=True)))
 
 
+class Sink:
+    """Takes results of a window's requests."""
+
+    def __init__(self) -> None:
+        self.window = Window(lambda input, output: np.ones(len(input), bool))
+        self.results: list[Result] = []
+
+    def __call__(self, ended: NDArray[Any]) -> None:
+        columns = [ended[name].tolist() for name in Result._fields]
+        self.results.extend(Result(*row) for row in zip(*columns, strict=True))
+        self.window.finish[ended["number"]] = ended["finish"]
+
+    def feed(self, runner: Runner, requests: Sequence[Request], cuts: Sequence[float]) -> None:
+        """Run `requests`, stopping at the `cuts` (s)."""
+        runner.add(self.window.add(trace(requests)))
+        for until in (*cuts, np.inf):
+            runner.run(until)
+
+
 def run(
     asked: Rules,
     clock: Clock,
@@ -127,24 +148,41 @@ def run(
     slots: int = 4096,
 ) -> Run:
     """What the kernel makes of `requests`, stopped and taken up again at the `cuts` (s)."""
-    window = Window(lambda input, output: np.ones(len(input), bool))
-    pool = Pool(replicas, asked, clock, slots)
+    sink, pool = Sink(), Pool(replicas, asked, clock, slots)
     pool.room_for_log(4096)
     pool.watch(-np.inf, np.inf)
-    kept: list[Result] = []
-
-    def keep(ended: NDArray[Any]) -> None:
-        columns = [ended[name].tolist() for name in Result._fields]
-        kept.extend(Result(*row) for row in zip(*columns, strict=True))
-        window.finish[ended["number"]] = ended["finish"]
-
     policy = ROUTERS.index(router)
-    runner: Runner = RoundRobin(pool, window, keep)
+    runner: Runner = RoundRobin(pool, sink.window, sink)
     if concurrency or policy:
-        runner = Routed(pool, window, keep, policy, concurrency)
+        runner = Routed(pool, sink.window, sink, policy, concurrency)
     if any(request.after >= 0 for request in requests):
         runner = runner.releasing_turns()
-    runner.add(window.add(trace(requests)))
-    for until in (*cuts, np.inf):
-        runner.run(until)
-    return Run(pool, kept)
+    sink.feed(runner, requests, cuts)
+    return Run(pool, sink.results)
+
+
+def run_pair(
+    prefill: oracle_pair.Pool,
+    decode: oracle_pair.Pool,
+    requests: Sequence[Request],
+    transfer: tuple[float, float],
+    concurrency: int = 0,
+    cuts: Sequence[float] = (),
+) -> tuple[list[Result], dict[str, Pool]]:
+    """What the kernel makes of `requests` on two pools; transfer: start (s), pace (s/token)."""
+    sink = Sink()
+    pools = {
+        role: Pool(each.replicas, each.rules, each.clock, 256)
+        for role, each in {"prefill": prefill, "decode": decode}.items()
+    }
+    runner = Pair(
+        pools,
+        sink.window,
+        sink,
+        policy=ROUTERS.index(prefill.router),
+        concurrency=concurrency,
+        start=transfer[0],
+        pace=transfer[1],
+    )
+    sink.feed(runner, requests, cuts)
+    return sorted(sink.results), pools

@@ -32,7 +32,7 @@ from racktwin.serving.router import route
 # A cache that waits to leave: of which request, where it lies, how large.
 CACHE = record(
     floats="arrival admitted first",
-    ints="number prompt output cached priority replica rank blocks",
+    ints="number prompt output cached priority replica rank blocks losses",
 )
 
 
@@ -103,7 +103,7 @@ def depart(decode: Side, hand: Handover, time: float) -> bool:
         state.replicas[replica].outstanding += 1
         hand.landing[replica, rank] += 1
         hand.moving[slot] = cache
-        leave = max(time, hand.port[cache.replica])
+        leave = max(time, cache.first, hand.port[cache.replica])
         arrive = leave + hand.start + hand.pace * cache.prompt
         hand.port[cache.replica] = arrive
         state.slots[slot].held = wanted
@@ -123,7 +123,7 @@ def fill(state: State, slot: int, cache: Any, rank: int, wanted: int) -> None:
     state.slots[slot].prompt, state.slots[slot].computed = cache.prompt, cache.prompt
     state.slots[slot].output, state.slots[slot].left = cache.output, cache.output - 1
     state.slots[slot].cached, state.slots[slot].priority = cache.cached, cache.priority
-    state.slots[slot].begun, state.slots[slot].losses = -1, 0
+    state.slots[slot].begun, state.slots[slot].losses = -1, cache.losses
     state.slots[slot].rank, state.slots[slot].held = rank, wanted
 
 
@@ -166,7 +166,8 @@ def collect_prompts(prefill: Side, hand: Handover, flow: Flow, done: NDArray[Any
         cache = hand.queue[at]
         cache.arrival, cache.admitted, cache.first = result.arrival, result.admitted, result.first
         cache.number, cache.prompt, cache.output = number, prompt, flow.output[number]
-        cache.cached, cache.priority = result.cached, flow.priority[number]
+        cache.cached, cache.losses = result.cached, result.losses
+        cache.priority = flow.priority[number]
         cache.replica, cache.rank = result.replica, result.rank
         cache.blocks = blocks_of(prompt, rules)
         state.ranks[result.replica, result.rank].used += cache.blocks

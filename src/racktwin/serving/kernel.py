@@ -113,6 +113,12 @@ def end_sequences(state: State, rules: Rules, replica: int, time: float) -> None
 @compiled
 def end_prompts(state: State, rules: Rules, replica: int, done: int, time: float) -> None:
     """Give the completed prompts their first token; they decode from the coming step on."""
+    first = -1
+    while done >= 0:  # the chain has the last one first
+        before = state.slots[done].after_in_step
+        state.slots[done].after_in_step = first
+        first, done = done, before
+    done = first
     while done >= 0:
         slot, done = done, state.slots[done].after_in_step
         if state.slots[slot].first < 0:

@@ -44,7 +44,7 @@ def corners(axis: Array, value: float) -> list[tuple[int, float]]:
 
 
 def attention(clock: Clock, table: Array, chunks: Sequence[Chunk]) -> float:
-    """Attention of a rank's prompts (s or J), all taken as the mean one."""
+    """Attention of a rank's prompts from `table` (s or J), all taken as the mean one."""
     count = float(len(chunks))
     new = sum(chunk.new for chunk in chunks) / count
     behind = sum(chunk.behind for chunk in chunks) / count

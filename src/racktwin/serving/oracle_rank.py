@@ -61,13 +61,23 @@ class Job:
 
 @dataclass
 class Rank:
-    """Its queue, its running requests from the oldest to the newest, and the share it reserves."""
+    """Its queue, its running requests from the oldest to the newest, and the share it reserves.
+
+    kept: blocks of caches that wait to leave or are on their way here; landing: how many of these.
+    """
 
     rules: Rules
     waiting: list[Job] = field(default_factory=list)
     running: list[Job] = field(default_factory=list)
     share: float = 0.0
     since: int = 0
+    kept: float = 0.0
+    landing: int = 0
+
+    @property
+    def requests(self) -> int:
+        """Requests that wait, run or are on their way."""
+        return len(self.waiting) + len(self.running) + self.landing
 
     @property
     def decoding(self) -> list[Job]:
@@ -81,7 +91,7 @@ class Rank:
 
     def used(self, ahead: int = 0) -> float:
         """Blocks in use, or after `ahead` more steps of its decoding sequences."""
-        return sum(job.blocks(self.rules, ahead) for job in self.running)
+        return self.kept + sum(job.blocks(self.rules, ahead) for job in self.running)
 
     def queue(self, job: Job, *, first: bool = False) -> None:
         """Put into the queue: behind, or ahead of, those of the same priority."""

@@ -24,15 +24,18 @@ class Replica:
     def take(self, job: Job) -> None:
         """A request arrives: to the rank with the fewest."""
         job.left = job.output
-        rank = min(self.ranks, key=lambda rank: len(rank.running) + len(rank.waiting))
-        rank.queue(job)
+        min(self.ranks, key=lambda rank: rank.requests).queue(job)
+        self.wake(job.arrival)
+
+    def wake(self, time: float) -> None:
+        """There is something to do from `time`, s, on."""
         if not self.busy:
-            self.busy, self.now = True, job.arrival
+            self.busy, self.now = True, time
 
     @property
     def outstanding(self) -> int:
-        """Requests that wait or run."""
-        return sum(len(rank.waiting) + len(rank.running) for rank in self.ranks)
+        """Requests that wait, run or are on their way."""
+        return sum(rank.requests for rank in self.ranks)
 
     @property
     def context(self) -> float:
@@ -68,7 +71,7 @@ class Replica:
 
     def go(self) -> list[tuple[Job, float]]:
         """Do one step; returns the requests that ended, and when (s)."""
-        if not self.outstanding:
+        if not any(rank.running or rank.waiting for rank in self.ranks):
             self.busy = False
             return []
         admitting = self.admits()

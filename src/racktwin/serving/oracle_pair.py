@@ -1,0 +1,143 @@
+"""The oracle of separate prefill and decode pools, and of the caches on their way between them."""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Sequence
+from itertools import count
+from math import ceil, inf
+from typing import NamedTuple
+
+from racktwin.serving.clock import Clock
+from racktwin.serving.fleet import Rules
+from racktwin.serving.oracle import ROUTERS, Arrivals, Request, Result
+from racktwin.serving.oracle_rank import Job, Rank
+from racktwin.serving.oracle_replica import Replica
+
+
+class Pool(NamedTuple):
+    """One of the two pools: equal replicas and the name of their router."""
+
+    rules: Rules
+    clock: Clock
+    replicas: int
+    router: str
+
+
+class Cache(NamedTuple):
+    """A computed prompt: its request, where it lies, its blocks there."""
+
+    job: Job
+    replica: Replica
+    rank: Rank
+    blocks: int
+
+
+class Pair:
+    """Both pools under simulation. start: s, pace: s/token, of a transfer."""
+
+    def __init__(self, prefill: Pool, decode: Pool, start: float, pace: float) -> None:
+        self.prefill, self.decode = (
+            [Replica(pool.rules, pool.clock) for _ in range(pool.replicas)]
+            for pool in (prefill, decode)
+        )
+        self.router, self.start, self.pace = ROUTERS[decode.router], start, pace
+        self.queue: deque[Cache] = deque()
+        self.ports = dict.fromkeys(self.prefill, 0.0)
+        self.flying: list[tuple[float, int, Cache, Replica, Rank, float]] = []
+        self.order = count()
+        self.departed = 0
+
+    def keep(self, job: Job, output: int, replica: Replica, rank: Rank) -> None:
+        """A prompt of an answer of `output` tokens is computed; its cache waits to leave."""
+        job.output, job.left = output, output - 1
+        blocks = ceil(job.prompt / replica.rules.block)
+        rank.kept += blocks
+        self.queue.append(Cache(job, replica, rank, blocks))
+
+    def depart(self, time: float) -> None:
+        """Caches leave in order while the decode pool has room, at `time`, s, or later."""
+        while self.queue:
+            cache = self.queue[0]
+            job = cache.job
+            replica = self.decode[self.router(self.decode, job.number, self.departed)]
+            rank, rules = min(replica.ranks, key=lambda rank: rank.requests), replica.rules
+            job.promised = ceil((job.prompt + job.left) / rules.block)
+            blocks = job.promised if rules.reserve == 1 else ceil(job.prompt / rules.block)
+            full = len(rank.running) + rank.landing >= rules.max_batch
+            if full or rank.used(1) + blocks > rules.blocks:
+                return
+            self.departed += 1
+            self.queue.popleft()
+            rank.kept += blocks
+            rank.landing += 1
+            leave = max(time, job.first, self.ports[cache.replica])
+            land = leave + self.start + self.pace * job.prompt
+            self.ports[cache.replica] = land
+            heapq.heappush(self.flying, (land, next(self.order), cache, replica, rank, blocks))
+
+    def land(self) -> None:
+        """The first cache arrives: its sequence decodes, its source is free."""
+        time, _, cache, replica, rank, blocks = heapq.heappop(self.flying)
+        rank.kept -= blocks
+        rank.landing -= 1
+        cache.job.steps, cache.job.computed = 0, cache.job.prompt
+        rank.running.append(cache.job)
+        replica.wake(time)
+        cache.rank.kept -= cache.blocks
+        if any(rank.waiting for rank in cache.replica.ranks):
+            cache.replica.wake(time)
+
+
+def _next(pool: Sequence[Replica]) -> tuple[float, int]:
+    starts = [(each.now, at) for at, each in enumerate(pool) if each.busy]
+    return min(starts, default=(inf, -1))
+
+
+def simulate(
+    prefill: Pool,
+    decode: Pool,
+    requests: Sequence[Request],
+    start: float,
+    pace: float,
+    concurrency: int | None = None,
+) -> list[Result]:
+    """Serve `requests` by two pools; start: s, pace: s/token, of a transfer."""
+    pair = Pair(prefill, decode, start, pace)
+    arrivals, results, arrived = Arrivals(requests, concurrency), [], 0
+
+    def end(job: Job, finish: float) -> None:
+        arrivals.release(job.number, finish)
+        results.append(Result(job.number, job.arrival, job.admitted, job.first, finish, job.losses))
+
+    while True:
+        landing = pair.flying[0][0] if pair.flying else inf
+        arrival = arrivals.heap[0][0] if arrivals.heap else inf
+        (first, source), (second, sink) = _next(pair.prefill), _next(pair.decode)
+        soonest = min(landing, arrival, first, second)
+        if soonest == inf:
+            return sorted(results)
+        if landing == soonest:
+            pair.land()
+        elif arrival == soonest:
+            time, _, number = heapq.heappop(arrivals.heap)
+            chosen = ROUTERS[prefill.router](pair.prefill, number, arrived)
+            asked = requests[number]
+            pair.prefill[chosen].take(Job(number, time, asked.prompt, 1, asked.priority))
+            arrived += 1
+        elif first == soonest:
+            replica = pair.prefill[source]
+            homes = {job.number: rank for rank in replica.ranks for job in rank.waiting}
+            homes |= {job.number: rank for rank in replica.ranks for job in rank.running}
+            for job, finish in replica.go():
+                if requests[job.number].output == 1:
+                    end(job, finish)
+                else:
+                    pair.keep(job, requests[job.number].output, replica, homes[job.number])
+            pair.depart(replica.now)
+        else:
+            replica = pair.decode[sink]
+            for job, finish in replica.go():
+                end(job, finish)
+            pair.depart(replica.now)

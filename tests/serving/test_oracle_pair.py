@@ -1,0 +1,89 @@
+"""Separate pools: the kernel and its oracle agree bit by bit; and a handover by hand."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.serving import pool
+from tests.serving.test_oracle import engines, in_order, loads
+
+from racktwin.serving.fleet import Rules
+from racktwin.serving.oracle import Request, Result
+from racktwin.serving.oracle_pair import Pool, simulate
+
+LATE = 1e-6  # s between arrivals, so that no two caches land at once
+
+
+def apart(gaps: list[Request]) -> list[Request]:
+    """Arrivals in order, none at the same time."""
+    return in_order(
+        [gap._replace(arrival=gap.arrival + LATE * (1 + n)) for n, gap in enumerate(gaps)]
+    )
+
+
+@settings(max_examples=120)
+@given(
+    first=engines(),
+    second=engines(),
+    gaps=loads,
+    replicas=st.tuples(st.integers(1, 3), st.integers(1, 2)),
+    router=st.sampled_from(["round_robin", "least_outstanding", "input_balanced"]),
+    pace=st.sampled_from([1e-5, 1.3e-3, 0.021]),
+    cuts=st.lists(st.floats(0, 3), max_size=3).map(sorted),
+)
+def test_kernel_and_oracle_agree(
+    first: Rules,
+    second: Rules,
+    gaps: list[Request],
+    replicas: tuple[int, int],
+    router: str,
+    pace: float,
+    cuts: list[float],
+) -> None:
+    requests = apart(gaps)
+    prefill = Pool(first, pool.uneven(1), replicas[0], router)
+    decode = Pool(second, pool.uneven(2), replicas[1], "least_outstanding")
+    expected = simulate(prefill, decode, requests, 0.0017, pace)
+    found, pools = pool.run_pair(prefill, decode, requests, (0.0017, pace), cuts=cuts)
+    assert found == expected
+    assert len(found) == len(requests)
+    for each in pools.values():
+        assert not each.state.ranks["used"].any()
+        assert not each.state.replicas["outstanding"].any()
+        assert each.state.counts[0] == len(each.state.slots)
+
+
+@settings(max_examples=30)
+@given(first=engines(), second=engines(), gaps=loads, concurrency=st.integers(1, 9))
+def test_closed_loop(first: Rules, second: Rules, gaps: list[Request], concurrency: int) -> None:
+    requests = [gap._replace(arrival=0.0) for gap in gaps]
+    prefill = Pool(first, pool.uneven(1), 1, "least_outstanding")
+    decode = Pool(second, pool.uneven(2), 1, "least_outstanding")
+    expected = simulate(prefill, decode, requests, 0.0017, 1.3e-3, concurrency)
+    assert pool.run_pair(prefill, decode, requests, (0.0017, 1.3e-3), concurrency)[0] == expected
+
+
+def test_a_handover_by_hand() -> None:
+    """Steps of 1 s, transfers of 0.5 s and 0.1 s a token, one after the other from a replica.
+
+    Both prompts are done at 1; the caches land at 1 + 0.9 and 1.9 + 1.1. The first decodes from its
+    landing on, an idle replica waits for nothing; the second joins the step that starts at 3.9.
+    """
+    side = Pool(pool.rules(), pool.constant(), 1, "round_robin")
+    requests = [Request(0.0, 4, 4), Request(0.0, 6, 2), Request(0.0, 3, 1)]
+    found, _ = pool.run_pair(side, side, requests, (0.5, 0.1))
+    assert found[0] == Result(0, 0.0, 0.0, 1.0, pytest.approx(1.9 + 3), 0)
+    assert found[1] == Result(1, 0.0, 0.0, 1.0, pytest.approx(3.9 + 1), 0)
+    assert found[2] == Result(2, 0.0, 0.0, 1.0, 1.0, 0)  # its only token came from the prompt
+
+
+def test_caches_wait_for_a_place_and_keep_theirs() -> None:
+    """One decoding at a time: the second cache leaves when the first sequence has ended, and only
+    when it has landed, at 6, there is room for the third prompt."""
+    prefill = Pool(pool.rules(blocks=4), pool.constant(), 1, "round_robin")
+    decode = Pool(pool.rules(max_batch=1), pool.constant(), 1, "round_robin")
+    requests = [Request(0.0, 8, 4), Request(0.0, 8, 4), Request(0.0, 12, 1)]
+    found, _ = pool.run_pair(prefill, decode, requests, (1.0, 0.0))
+    assert [each.finish for each in found] == [5.0, 9.0, 7.0]
+    assert found[2].admitted == 6.0
