@@ -7,10 +7,10 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import search, shell
+from benchmarks import search, shell, simulate
 from benchmarks.registry import Benchmark, NotYet, measure
 
-ALL = [*shell.BENCHMARKS, *search.BENCHMARKS]
+ALL = [*shell.BENCHMARKS, *search.BENCHMARKS, *simulate.BENCHMARKS]
 
 
 def main(words: list[str]) -> None:
