@@ -150,8 +150,9 @@ def span(run: Simulation) -> Span:
     if run.order.definition.whole or not run.finished or end <= 0:
         return every
     inside = float(sample.sums[sample.figures.index("e2e")].sum()) / end
-    edge = math.ceil(max(EDGE * run.arrived, inside) / sample.size)
-    last = math.floor(run.arrived / sample.size) - edge
+    known = min(run.arrived, used * sample.size)  # of an overload, no later one has finished
+    edge = math.ceil(max(EDGE * known, inside) / sample.size)
+    last = known // sample.size - edge
     if last - edge < max(1.0, LEAST * used):
         return every
     begin, end = float(sample.first[edge]), float(sample.first[min(last, used - 1)])
