@@ -74,7 +74,7 @@ def interval(figure: Figure, *, chip: str, engine: str, role: Role, model: str =
     return Interval(
         min(found.low, left.low),
         max(found.high, left.high),
-        f"{model} was never measured: errors of {left.rows} rows whose model was left out",
+        f"{model} was never measured: errors of {left.rows:,} rows whose model was left out",
     )
 
 
@@ -107,9 +107,12 @@ def _unseen(figure: Figure, what: str) -> Kind:
 def _worded(kind: Kind, chip: str) -> Interval:
     within = max(1 - kind.low, kind.high - 1)
     if kind.unseen:
-        start = f"{chip} was never measured: errors of {kind.rows} rows whose chip was left out"
+        start = f"{chip} was never measured: errors of {kind.rows:,} rows whose chip was left out"
     else:
         names = [each for each in (kind.chip, kind.engine, kind.role) if each]
         start = f"{kind.rows} measured {' '.join(names)} points"
-    said = f"{start} (80 % of errors within {100 * within:.0f} %)"
-    return Interval(min(kind.low, 1.0), max(kind.high, 1.0), said)
+    if within <= 1:
+        spread = f"80 % of errors within {100 * within:.0f} %"
+    else:
+        spread = f"80 % measured {kind.low:.2g} to {kind.high:.2g} times the prediction"
+    return Interval(min(kind.low, 1.0), max(kind.high, 1.0), f"{start} ({spread})")
