@@ -49,7 +49,8 @@ class Side(NamedTuple):
 class Handover(NamedTuple):
     """Caches between the pools.
 
-    queue: ring of caches that wait to leave. moving: by decode slot, where its cache still lies.
+    queue: ring of caches that wait to leave. moving: by decode slot, the cache that is on
+    its way (tokens, blocks).
     heap: (s of arrival, decode slot). port: s from which a prefill replica's port is free.
     landing: per decode rank, caches on their way. marks: head and length of the queue, heap size,
     results seen of each side. start (s), pace (s/token): of a transfer.
