@@ -130,7 +130,7 @@ def test_one_machine_that_fails_fails_both(capsys: pytest.CaptureFixture[str]) -
 def test_documented_keys_are_printed_keys(
     capsys: pytest.CaptureFixture[str], root: Path, mode: str
 ) -> None:
-    _, met, _ = run(capsys, *SMALL, "--mode", mode, "--json")
+    _, met, _ = run(capsys, *SMALL, "--mode", mode, "--confirm", "--json")
     answer = json.loads(met)
     assert answer.pop("schema") == "racktwin/plan/1"
     assert answer["closest"] is None

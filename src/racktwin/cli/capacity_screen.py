@@ -95,7 +95,8 @@ def _stop(found: Capacity) -> Iterator[str]:
     after = best.found.next
     if after is not None:
         said = ", ".join(broken(after, found.task.slos))
-        yield f"#1 stops there: at {after.rate:,.4g} requests/s {said}"
+        what = "#1 stops there" if best.rate.value else "#1 fails at the smallest load tried"
+        yield f"{what}: at {after.rate:,.4g} requests/s {said}"
 
 
 def _curve(found: Capacity) -> Table:

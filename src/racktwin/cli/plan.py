@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from racktwin.planning.wish import Wish
+
+if TYPE_CHECKING:
+    from racktwin.planning.plan import Plan
 
 SCHEMA = "racktwin/plan/1"
 QUIET = Parameter(show_default=False)
@@ -57,10 +61,8 @@ def plan(
     json
         Print JSON (schema racktwin/plan/1) instead of a screen.
     """
-    from racktwin.cli.console import print_json, print_screen, status
-    from racktwin.cli.plan_screen import comparison, screen
+    from racktwin.cli.console import status
     from racktwin.planning.plan import plan as search
-    from racktwin.planning.record import record
     from racktwin.planning.wish import asks
 
     plans = [search(ask) for ask in asks(model, on, input, output, wish or Wish(), workload)]
@@ -69,6 +71,16 @@ def plan(
             from racktwin.planning.confirmation import confirmed  # compiles once
 
             plans = [confirmed(each) for each in plans]
+    _show(plans, out, json)
+    return 0 if all(each.choices for each in plans) else NOTHING_MEETS
+
+
+def _show(plans: Sequence[Plan], out: str, json: bool) -> None:
+    """Write the files asked for, then print the answer."""
+    from racktwin.cli.console import print_json, print_screen
+    from racktwin.cli.plan_screen import comparison, screen
+    from racktwin.planning.record import record
+
     written: tuple[str, ...] = ()
     if out:
         from racktwin.cli.plan_folder import write_plans
@@ -78,11 +90,10 @@ def plan(
         answers = [record(each) for each in plans]
         answer = answers[0] if len(answers) == 1 else {"plans": answers}
         print_json({"schema": SCHEMA, **answer})
-    else:
-        for each in plans:
-            print_screen(screen(each))
-        if len(plans) > 1:
-            print_screen(comparison(plans))
-        if written:
-            print("wrote " + ", ".join(written))
-    return 0 if all(each.choices for each in plans) else NOTHING_MEETS
+        return
+    for each in plans:
+        print_screen(screen(each))
+    if len(plans) > 1:
+        print_screen(comparison(plans))
+    if written:
+        print("wrote " + ", ".join(written))

@@ -31,7 +31,7 @@ def screen(plan: Plan) -> Iterator[RenderableType]:
     yield ""
     if not plan.choices:
         yield Text("nothing meets the limits; this comes closest:", style="bold yellow")
-    yield _ranking(plan.choices or (plan.best,))
+    yield _ranking(plan.shown)
     yield from _idle(plan)
     if plan.trials:
         yield ""

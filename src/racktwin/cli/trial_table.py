@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from racktwin.cli.console import table
+from racktwin.planning.plan import SHARE, Plan
 
-if TYPE_CHECKING:
-    from racktwin.planning.plan import Plan
-
-LATENCIES = ("planned", "mean", "±95 %", "p50", "p99")
+COLUMNS = ("requests/s", "", "steady", "mean", "±95 %", "p50", "p90", "p99")
 
 
 def trials(plan: Plan) -> Iterator[RenderableType]:
     """The table and what it says against the ranking."""
-    from racktwin.planning.confirmation import SHARE, misses, remarks
+    from racktwin.planning.confirmation import misses, remarks
     from racktwin.planning.demand import POISSON
 
     demand = plan.ask.demand
@@ -27,21 +24,17 @@ def trials(plan: Plan) -> Iterator[RenderableType]:
     yield f"simulated at {SHARE:.0%} of the planned load, {arrivals}:"
     yield _table(plan)
     yield from (Text(line, style="bold yellow") for line in misses(plan))
-    if any(each.short and not each.overloaded for each in plan.trials):
-        yield "means are sure to 5 % only where ±95 % says so"
     yield from (f"note: {each}" for each in remarks(plan))
 
 
 def _table(plan: Plan) -> Table:
-    heads = [f"TTFT s {LATENCIES[0]}", *LATENCIES[1:], f"TPOT ms {LATENCIES[0]}", *LATENCIES[1:]]
-    made = table("#", "requests/s", *heads, right=("#", "requests/s", *heads))
-    for rank, (choice, trial) in enumerate(zip(plan.choices, plan.trials, strict=True), 1):
-        cells = [str(rank), f"{trial.rate:,.3g}"]
-        for steady, spread, scale, form in (
-            (choice.ttft.value, trial.ttft, 1.0, ",.2f"),
-            (choice.tpot.value, trial.tpot, 1e3, ",.1f"),
+    made = table("#", *COLUMNS, right=("#", *COLUMNS))
+    for rank, trial in enumerate(plan.trials, 1):
+        for name, steady, spread, scale, form in (
+            ("TTFT s", trial.steady_ttft, trial.ttft, 1.0, ",.2f"),
+            ("TPOT ms", trial.steady_tpot, trial.tpot, 1e3, ",.1f"),
         ):
-            figures = (steady, spread.mean, spread.error, spread.p50, spread.p99)
-            cells += [f"{figure * scale:{form}}" for figure in figures]
-        made.add_row(*cells)
+            first = [str(rank), f"{trial.rate:,.3g}"] if name == "TTFT s" else ["", ""]
+            figures = (steady, spread.mean, spread.error, spread.p50, spread.p90, spread.p99)
+            made.add_row(*first, name, *(f"{figure * scale:{form}}" for figure in figures))
     return made

@@ -15,7 +15,7 @@ from racktwin.dashboard.bars import stacked
 from racktwin.dashboard.scatter import Point, scatter
 from racktwin.estimate import Estimate
 from racktwin.planning.choice import Choice
-from racktwin.planning.plan import Plan
+from racktwin.planning.plan import SHARE, Plan
 from racktwin.units import Seconds
 
 COLUMNS = ("GPUs", "out tok/s/GPU", "total tok/s/GPU", "TPOT ms", "TTFT s", "rack kW", "$/Mtok out")
@@ -37,7 +37,10 @@ def plan_report(plan: Plan) -> str:
         searched=f"{plan.candidates:,} deployments were priced, {plan.meeting:,} meet the limits.",
         front=Markup(_front(plan)),
         columns=COLUMNS,
-        ranking=[_row(each) for each in plan.choices or (best,)],
+        ranking=[_row(each) for each in plan.shown],
+        trials=list(_trials(plan)),
+        share=f"{SHARE:.0%}",
+        missed=_missed(plan),
         seating=_seating(plan),
         seats=Markup(seats.drawing(best.deployment)),
         time=Markup(_time(best)),
@@ -116,6 +119,27 @@ def _row(choice: Choice) -> dict[str, Any]:
         (f"{choice.cost.value:.2f}", ""),
     ]
     return {"title": choice.deployment.title, "cells": cells}
+
+
+def _trials(plan: Plan) -> Iterator[tuple[int, str, list[str]]]:
+    """Rank, load and latency of each simulated finalist, and its cells."""
+    for rank, trial in enumerate(plan.trials, 1):
+        for name, steady, spread, scale, form in (
+            ("TTFT s", trial.steady_ttft, trial.ttft, 1.0, ",.2f"),
+            ("TPOT ms", trial.steady_tpot, trial.tpot, 1e3, ",.1f"),
+        ):
+            figures = (steady, spread.mean, spread.p50, spread.p90, spread.p99)
+            cells = [f"{figure * scale:{form}}" for figure in figures]
+            yield rank, f"{trial.rate:,.3g} requests/s, {name}", cells
+
+
+def _missed(plan: Plan) -> list[str]:
+    """What the simulation says against the ranking."""
+    if not plan.trials:
+        return []
+    from racktwin.planning.confirmation import misses, remarks
+
+    return [*misses(plan), *remarks(plan)]
 
 
 def _seating(plan: Plan) -> str:

@@ -57,7 +57,7 @@ class Sustained(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def per_gpu(self) -> float:
-        """Requests/s/GPU."""
+        """Sustained load, requests/s of a GPU."""
         return self.rate.value / self.one.gpus
 
     @property

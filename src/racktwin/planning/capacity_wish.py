@@ -70,7 +70,7 @@ class Wish:
     top
         Deployments of the plan to try, 3 by default.
     requests
-        Requests of one simulation; enough for ten fillings of the batch by default.
+        Requests of one simulation; as many as replace those in flight 20 times by default.
     seed
         Another draw of the same statistics, 0 by default.
     """

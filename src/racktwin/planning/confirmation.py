@@ -10,17 +10,15 @@ import msgspec
 from racktwin.planning.choice import Choice
 from racktwin.planning.demand import fixed
 from racktwin.planning.part import smallest
-from racktwin.planning.plan import Plan
+from racktwin.planning.plan import SHARE, Plan
 from racktwin.planning.trial import Bench, Trial
 from racktwin.serving.sample import Spread
 from racktwin.units import Seconds
 
-SHARE = 0.95  # of the planned load: at all of it a queue of random arrivals has no end
-
 
 def confirmed(plan: Plan) -> Plan:
-    """The plan with a trial of each of its choices."""
-    trials = tuple(_trial(plan, each) for each in plan.choices)
+    """The plan with a trial of each deployment it shows."""
+    trials = tuple(_trial(plan, each) for each in plan.shown)
     return msgspec.structs.replace(plan, trials=trials)
 
 

@@ -50,8 +50,8 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True):
 
 def fixed(traffic: Traffic) -> Demand:
     """Requests that all have the mean lengths of `traffic`; its prefix hits open all prompts."""
-    input, output = (Lengths(mean=float(round(each))) for each in (traffic.input, traffic.output))
-    shared = int(traffic.input * traffic.prefix_hit)
+    input, output = Lengths(mean=traffic.input), Lengths(mean=traffic.output)
+    shared = int(traffic.input * traffic.prefix_hit) if traffic.prefix_hit else 0
     made = Workload(
         title="fixed lengths",
         classes=(Class(input=input, output=output),),

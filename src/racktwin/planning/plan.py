@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from racktwin.planning.trial import Trial
 
 FIGURES = ("ttft", "tpot", "output_rate", "total_rate", "per_user", "cost", "watts")
+SHARE = 0.95  # of the planned load in trials: at all of it a queue of random arrivals has no end
 EQUAL = 0.03  # scores this close are a tie: predictions are less sure than that
 
 
@@ -48,7 +49,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The ranked answer. choices: best first, all within the limits; `closest` when none is.
 
     candidates: deployments priced; layouts: layouts tried; seconds: CPU time of the search, s.
-    trials: of the choices by simulation, in their order; none where none was asked for.
+    trials: of those `shown` by simulation, in their order; none where none was asked for.
     """
 
     ask: Ask
@@ -67,6 +68,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         first = self.choices[0] if self.choices else self.closest
         assert first is not None
         return first
+
+    @property
+    def shown(self) -> tuple[Choice, ...]:
+        """The ranking, or the one that comes closest."""
+        return self.choices or (self.best,)
 
     def table(self) -> polars.DataFrame:
         """The ranking, a row per choice; SI units, intervals as `_low` and `_high` columns."""

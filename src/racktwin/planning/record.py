@@ -8,7 +8,7 @@ from racktwin.engine.memory import MemoryFit
 from racktwin.estimate import Estimate
 from racktwin.planning.ask import Ask
 from racktwin.planning.choice import Choice
-from racktwin.planning.plan import FIGURES, Plan
+from racktwin.planning.plan import FIGURES, SHARE, Plan
 
 
 def record(plan: Plan) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def _confirmed(plan: Plan) -> dict[str, Any]:
     from racktwin.planning import confirmation, trial_record
 
     return {
-        "load_share": confirmation.SHARE,
+        "load_share": SHARE,
         "trials": [trial_record.record(each) for each in plan.trials],
         "misses": list(confirmation.misses(plan)),
         "notes": confirmation.remarks(plan),

@@ -45,9 +45,10 @@ def holds(trial: Trial, slos: Sequence[Slo]) -> bool:
 
 def broken(trial: Trial, slos: Sequence[Slo]) -> list[str]:
     """What does not hold, in words."""
-    said = ["its queue grows without end"] if trial.overloaded else []
+    if trial.overloaded:
+        return ["the queue has no end"]
     over = (slo for slo in slos if not slo.value(trial) <= slo.limit)
-    return said + [f"{slo.name} {Seconds(slo.value(trial))}" for slo in over]
+    return [f"{slo.name} {Seconds(slo.value(trial))}" for slo in over]
 
 
 def bracket(curve: Curve, slos: Sequence[Slo]) -> tuple[float, float]:
@@ -64,7 +65,7 @@ def bracket(curve: Curve, slos: Sequence[Slo]) -> tuple[float, float]:
 def search(
     at: Callable[[float], Trial], guess: float, top: float, slos: Sequence[Slo]
 ) -> Saturation:
-    """Try loads, requests/s, from `guess` on; none below 1/`SHALLOW` of `top`."""
+    """Try loads `at` requests/s from `guess` on; none below 1/`SHALLOW` of `top`."""
     done: dict[float, Trial] = {}
     low = high = 0.0
     rate, step = guess, STEP

@@ -17,11 +17,11 @@ from racktwin.serving.outcome import outcome
 from racktwin.serving.router import ROUTERS
 from racktwin.serving.sample import Spread
 from racktwin.serving.simulation import Order, simulate
-from racktwin.serving.steady import Served
+from racktwin.serving.steady import Served, rising
 
-IN_FLIGHT = 2500  # requests; with fewer in one copy, several copies share a router
+IN_FLIGHT = 1500  # requests; with fewer in one copy, several copies share a router
 LEAST, MOST = 5_000, 200_000  # requests of a trial
-TURNS = 10  # of the requests in flight: how often a trial replaces them
+TURNS = 20  # of the requests in flight: how often a trial replaces them
 SLOW = 0.9  # of the load that must have come
 ROUTER = "least_outstanding"
 
@@ -29,6 +29,7 @@ ROUTER = "least_outstanding"
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
     """One load and what users felt; rates in requests/s of one copy.
 
+    steady_ttft, steady_tpot: means of the steady state at this load, s; NaN beyond its largest.
     good: within the limits, each request by itself. hits: share of input tokens found in a cache.
     counted: requests that count; refused: those no rank can hold. short: means not sure to 5 %.
     """
@@ -36,6 +37,8 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     rate: float
     ttft: Spread
     tpot: Spread
+    steady_ttft: float
+    steady_tpot: float
     served: float
     good: float
     hits: float
@@ -68,7 +71,8 @@ class Bench:
         self.served = Served(one)
         curve = self.served.curve(demand.traffic)
         self.guess, self.top = bracket(curve, slos)
-        self.in_flight = float(np.interp(self.guess, curve.requests, curve.concurrency))
+        self.curve = curve.take(rising(curve.requests))
+        self.in_flight = self._steady("concurrency", self.guess)
         self.asked = requests
         self._share(copies)
 
@@ -87,6 +91,11 @@ class Bench:
         other = copy(self)
         other._share(copies)
         return other
+
+    def _steady(self, figure: str, rate: float) -> float:
+        """A column of the steady state (its unit) at `rate` requests/s of a copy."""
+        column = getattr(self.curve, figure)
+        return float(np.interp(rate, self.curve.requests, column, right=np.nan))
 
     @property
     def router(self) -> str:
@@ -111,6 +120,8 @@ class Bench:
             rate=rate,
             ttft=found.ttft,
             tpot=found.tpot,
+            steady_ttft=self._steady("ttft", rate),
+            steady_tpot=self._steady("tpot", rate),
             served=found.requests / self.copies,
             good=found.good / self.copies,
             hits=found.hits,

@@ -18,6 +18,8 @@ def record(one: Trial) -> dict[str, Any]:
         "requests_per_s": one.served,
         "overloaded": one.overloaded,
         "too_short": one.short,
+        "steady_ttft": _plain(one.steady_ttft),
+        "steady_tpot": _plain(one.steady_tpot),
         "ttft": _spread(one.ttft),
         "tpot": _spread(one.tpot),
         "cached_share": one.hits,
@@ -27,5 +29,8 @@ def record(one: Trial) -> dict[str, Any]:
 
 
 def _spread(one: Spread) -> dict[str, float | None]:
-    plain = msgspec.structs.asdict(one)
-    return {name: value if math.isfinite(value) else None for name, value in plain.items()}
+    return {name: _plain(value) for name, value in msgspec.structs.asdict(one).items()}
+
+
+def _plain(value: float) -> float | None:
+    return value if math.isfinite(value) else None

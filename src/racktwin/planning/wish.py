@@ -110,9 +110,8 @@ def asks(
     if wish.kv_dtype is not None and wish.kv_dtype not in CACHES:
         findings.append(unknown("--kv-dtype", wish.kv_dtype, CACHES))
     demand = asked(workload, tokens_in, tokens_out, hit, findings)
-    traffic = demand.traffic if demand else STAND_IN
     terms: dict[str, Any] = {
-        "traffic": traffic,
+        "traffic": demand.traffic if demand else STAND_IN,
         "ttft": ttft,
         "tpot": tpot,
         "objective": wish.objective,
@@ -126,8 +125,7 @@ def asks(
     for cluster in clusters:
         if model is None or cluster is None or epoch is None:
             continue
-        found = partial(_precision, model, cluster.chip, wish)
-        precision = _gather(findings, found, "--precision")
+        precision = _gather(findings, partial(_precision, model, cluster.chip, wish), "--precision")
         if precision is None:
             continue
         ask = Ask(
