@@ -39,10 +39,11 @@ def bind(verb: str, words: Sequence[str]) -> Callable[[], Any]:
     )
     app.command(f"racktwin.cli.{verb}:{verb}", name=verb)
     try:
-        command, bound, _ = app.parse_args(list(words), exit_on_error=False, print_error=False)
+        command, bound, unused, _ = app.parse_known_args(list(words))
     except CycloptsError as fault:
         found += _strays(fault.unused_tokens or (), flags) if flags else ()
         raise BadInput(found or [_other(fault, words)], f"racktwin {verb}") from fault
+    found += _strays(unused, flags) if unused else ()
     if found:
         raise BadInput(found, f"racktwin {verb}")
     return lambda: command(*bound.args, **bound.kwargs)
