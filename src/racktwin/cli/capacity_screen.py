@@ -11,11 +11,10 @@ from rich.text import Text
 from racktwin.cli.console import table
 from racktwin.planning.capacity import Capacity, Sustained
 from racktwin.planning.saturation import broken, holds
-from racktwin.units import Seconds
+from racktwin.planning.slo import USUAL
+from racktwin.planning.trial import Trial
 
-RANKED = ("GPUs", "requests/s", "per GPU", "p99 TTFT s", "p99 TPOT ms", "good/s", "copies", "all/s")
-NEEDED = ("copies", "GPUs", "racks")
-CURVE = ("requests/s", "p50 TTFT s", "p99 TTFT s", "p50 TPOT ms", "p99 TPOT ms", "good/s", "good")
+SCALES = {"ttft": (1.0, "s", ",.2f"), "tpot": (1e3, "ms", ",.1f")}
 
 
 def screen(found: Capacity) -> Iterator[RenderableType]:
@@ -50,8 +49,21 @@ def _head(found: Capacity) -> Iterator[RenderableType]:
     yield said if task.rate is None else f"{said}    for {task.rate:,.6g} requests/s"
 
 
+def _levels(found: Capacity) -> dict[str, str]:
+    """The level of each latency that is shown: that of its objective, else the usual one."""
+    return dict.fromkeys(SCALES, USUAL) | {slo.figure: slo.level for slo in found.task.slos}
+
+
+def _cell(trial: Trial, figure: str, level: str) -> str:
+    scale, _, form = SCALES[figure]
+    return f"{getattr(getattr(trial, figure), level) * scale:{form}}"
+
+
 def _ranking(found: Capacity) -> Table:
-    made = table("#", "deployment (one copy)", *RANKED, right=("#", *RANKED))
+    levels = _levels(found)
+    heads = [f"{level} {name.upper()} {SCALES[name][1]}" for name, level in levels.items()]
+    columns = ("GPUs", "requests/s", "per GPU", *heads, "good/s", "copies", "all/s")
+    made = table("#", "deployment (one copy)", *columns, right=("#", *columns))
     for rank, each in enumerate(found.answers, 1):
         at = each.found.closest
         made.add_row(
@@ -60,8 +72,7 @@ def _ranking(found: Capacity) -> Table:
             f"{each.one.gpus:,}",
             f"{each.rate.value:,.4g} ±{each.rate.relative:.0%}" if each.rate.value else "none",
             f"{each.per_gpu:,.3g}",
-            f"{at.ttft.p99:,.2f}",
-            f"{at.tpot.p99 * 1e3:,.1f}",
+            *(_cell(at, name, level) for name, level in levels.items()),
             f"{at.good:,.4g}",
             f"{each.copies:,}",
             f"{each.rate.value * each.copies:,.4g}",
@@ -78,10 +89,13 @@ def _need(found: Capacity) -> Iterator[RenderableType]:
         if rate is None or need is None:
             continue
         spare = f" and {need.spare:,} spare" if need.spare else ""
-        p99 = f"p99 TTFT {Seconds(need.trial.ttft.p99)}, TPOT {Seconds(need.trial.tpot.p99)}"
+        levels = ", ".join(
+            f"{level} {name.upper()} {_cell(need.trial, name, level)} {SCALES[name][1]}"
+            for name, level in _levels(found).items()
+        )
         text = (
             f"#{rank} takes {need.copies:,} copies{spare}: {need.gpus:,} GPUs, "
-            f"{need.racks:,} {'rack' if need.racks == 1 else 'racks'}; {p99}"
+            f"{need.racks:,} {'rack' if need.racks == 1 else 'racks'}; {levels}"
         )
         if need.fits:
             yield text
@@ -100,16 +114,20 @@ def _stop(found: Capacity) -> Iterator[str]:
 
 
 def _curve(found: Capacity) -> Table:
-    made = table(*CURVE, "", title="", right=CURVE)
+    shown = [
+        (name, each)
+        for name, level in _levels(found).items()
+        for each in ("mean" if level == "p50" else "p50", level)
+    ]
+    heads = [f"{level} {name.upper()} {SCALES[name][1]}" for name, level in shown]
+    columns = ("requests/s", *heads, "good/s", "good")
+    made = table(*columns, "", right=columns)
     for each in found.best.found.curve:
         share = each.good / each.served if each.served else 0.0
         kept = holds(each, found.task.slos)
         made.add_row(
             f"{each.rate:,.4g}",
-            f"{each.ttft.p50:,.3f}",
-            f"{each.ttft.p99:,.3f}",
-            f"{each.tpot.p50 * 1e3:,.2f}",
-            f"{each.tpot.p99 * 1e3:,.2f}",
+            *(_cell(each, name, level) for name, level in shown),
             f"{each.good:,.4g}",
             f"{share:.1%}",
             "" if kept else ", ".join(broken(each, found.task.slos)),
