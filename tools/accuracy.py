@@ -10,7 +10,7 @@ from datetime import date
 from operator import attrgetter
 from pathlib import Path
 
-from calibration import page, spread
+from calibration import coverage, page, spread
 from calibration.scored import Scored
 from calibration.study import FOLDS, Study
 from racktwin.evidence import mlperf
@@ -26,9 +26,13 @@ Written by `python tools/accuracy.py` on {date}; do not edit.
 {read:,} of {all:,} rows of published serving measurements say which deployment ran; {priced:,} of
 those ({share:.0f} %) are answered. The rest is refused: it does not say how many replicas ran.
 
-**Method.** Two constants per engine epoch for TPOT (host time per layer, collectives over their
-table) and two for TTFT are fitted on log errors, robustly, and shrunk towards their engine's value
-(`tools/calibrate.py`). *Out of fold*: {folds} folds over whole curves (model, chip, engine version,
+**Method.** Three constants per engine epoch for TPOT (host time per layer and per sequence,
+collectives over their table) and three for TTFT (steps waited, prefill over its table, reply; with
+a decode pool of its own: reply, handover) are fitted on log errors, robustly, and shrunk towards
+their engine's value (`tools/calibrate.py`). Rows of one engine, chip, model and precision err
+together, so n of them weigh as the square root of n. A benchmark's clients all start at once and
+keep meeting each other; what that does to TTFT and TPOT is a closed form without fitted constants
+(`evidence/waves.py`). *Out of fold*: {folds} folds over whole curves (model, chip, engine version,
 precision, layout, lengths), so no row of a curve helps to predict another one. *Unseen*: every row
 of a chip, or of a model, left out of the fit. Errors are relative to the measured mean; bias is the
 median signed error. Layouts, cache formats and launch settings that rows do not state are inferred
@@ -47,12 +51,19 @@ def main() -> None:
     folded = study.out_of_fold()
     chips = study.left_out(lambda row: row.system)
     models = study.left_out(lambda row: row.model)
+    inside = ["## Intervals", "", "80 % intervals of rows from other curves.", ""]
+    inside += [*coverage.table(rows, folded), ""]
     rack = Scored(
         mlperf.read(asked.folder / "mlperf_inference.csv", asked.folder / "mlperf_configs.csv")
     )
     offline = list(zip(rack.rows, rack.predict(study.best), strict=True))
     text = "\n".join(
-        [_introduction(study.scored), *_tables(study, folded, chips, models), *_last(offline)]
+        [
+            _introduction(study.scored),
+            *_tables(study, folded, chips, models),
+            *inside,
+            *_last(offline),
+        ]
     )
     print(text)
     PAGE.write_text(text + "\n", encoding="utf-8")

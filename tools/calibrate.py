@@ -7,6 +7,7 @@ from collections import Counter
 from datetime import date
 from pathlib import Path
 
+from calibration.fit import TPOT, TTFT
 from calibration.scored import Scored
 from calibration.study import Study
 from calibration.write import write
@@ -23,11 +24,8 @@ def main() -> None:
     study = Study(Scored.of(asked.table))
     rows = Counter(row.engine for row in study.scored.rows if row.trusted("tpot"))
     for name, found in study.best.items():
-        print(
-            f"{name:14} {rows[name]:4} rows   gap {1e6 * found.gap:5.1f} us a layer"
-            f"   communication x {found.communication:.2f}   wait {found.prefill_wait:4.1f} steps"
-            f"   first token {1e3 * found.first_token:3.0f} ms"
-        )
+        values = (f"{each.name} {getattr(found, each.name):.3g}" for each in TPOT + TTFT)
+        print(f"{name:14} {rows[name]:4} rows   {'   '.join(values)}")
     if not asked.dry_run:
         for path in write(study.best, rows, date.today().isoformat()):
             print(f"wrote {path}")

@@ -20,14 +20,16 @@ def row(published_row: dict[str, str]) -> Measurement:
     return sheet.measurement(published_row)
 
 
-def test_a_first_wave_raises_the_mean_time_to_first_token_only(row: Measurement) -> None:
+def test_a_first_wave_moves_time_from_the_answer_to_its_first_token(row: Measurement) -> None:
     served = Served(deployment(row))
     calm = predict(msgspec.structs.replace(row, client=Client(waves=10**9)), served)
     burst = predict(msgspec.structs.replace(row, client=Client(waves=1)), served)
-    usual = predict(row, served)
+    usual = predict(msgspec.structs.replace(row, client=Client()), served)
     assert calm.ttft < usual.ttft < burst.ttft
     assert usual.ttft == pytest.approx(0.9 * calm.ttft + 0.1 * burst.ttft, rel=1e-6)
-    assert calm.tpot == burst.tpot
+    assert calm.tpot >= usual.tpot > burst.tpot
+    steps = row.traffic.steps
+    assert usual.ttft + steps * usual.tpot == pytest.approx(burst.ttft + steps * burst.tpot)
 
 
 def test_steps_held_back_are_waited_by_those_who_open_a_batch(row: Measurement) -> None:

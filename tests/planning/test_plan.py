@@ -81,7 +81,7 @@ def test_choices_are_sorted_and_distinct(experts: Asking, objective: str) -> Non
 def test_every_choice_holds_what_it_promises(experts: Asking) -> None:
     found = plan(experts(ttft="2s", tpot="30ms", top=8))
     ask = found.ask
-    length = ask.traffic.input + ask.traffic.output
+    length = ask.traffic.held(ask.epoch.reserved)
     for each in found.choices:
         deployment = each.deployment
         assert each.ttft.value <= 2

@@ -44,7 +44,7 @@ def test_aggregated_candidates_one_by_one(priced: Priced) -> None:
         assert every.gpus[row] == layout.gpus
         fit = priced.fit(layout, budget, batch)
         assert fit.loads
-        assert float(at.concurrency) <= fit.sequences(ask.traffic.input + ask.traffic.output)
+        assert float(at.concurrency) <= fit.sequences(ask.traffic.held(ask.epoch.reserved))
         assert float(at.stalls) < 1
 
 

@@ -161,7 +161,7 @@ def test_one_request_is_the_sum_of_its_steps() -> None:
     first = step.tokens(1024.0).seconds + step.prefill(1.0, 1024.0).seconds + step.host(1.0).seconds
     token = step.tokens(1.0).seconds + step.decode(1.0, 1280.0).seconds + step.host(1.0).seconds
     waited = (0.5 + engine.prefill_wait) * token
-    ttft = float(first + waited + engine.first_token)
+    ttft = float(engine.prefill * first + waited + engine.first_token)
     state = found.closed(traffic, 1.0)
     assert state.tpot == pytest.approx(float(token), rel=0.02)
     # its own arrivals are taken for a stream that now and then finds the prefill at work

@@ -29,3 +29,10 @@ def test_the_context_of_a_sequence_met_at_random(lengths: list[int]) -> None:
     traffic = Traffic(input=500, output=mean, variation=spread)
     met = sum(each * each / 2 for each in lengths) / sum(lengths)
     assert traffic.decode_context == pytest.approx(500 + met)
+
+
+def test_what_is_kept_free_for_the_rest_of_an_answer_counts_as_held() -> None:
+    traffic = Traffic(input=1000, output=500)
+    assert traffic.held(0.0) == traffic.decode_context == 1250
+    assert traffic.held(1.0) == 1500
+    assert traffic.held(0.4) == 1350

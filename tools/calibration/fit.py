@@ -45,7 +45,9 @@ TPOT = (
 )
 TTFT = (
     Constant("prefill_wait", 1.0, 5.0, 3.0, 0.0, 60.0, 0.5),
+    Constant("prefill", 1.3, 0.4, 0.3, 0.5, 4.0, 0.05),
     Constant("first_token", 0.02, 0.03, 0.02, 0.0, 0.5, 0.002),
+    Constant("handover", 0.1, 0.1, 0.1, 0.0, 1.0, 0.01),
 )
 NOISE = 0.08  # relative; how far a well-modelled row lies from its measurement
 FLOOR = (

@@ -50,22 +50,21 @@ def kinds(
     models: list[Prediction],
 ) -> Iterator[str]:
     """Lines of the data file: kinds from out-of-fold errors, the unseen from what was left out."""
-    traits = [
-        (
-            cluster(row.cluster).chip.name,
-            row.engine.partition("-")[0],
-            "aggregated" if row.aggregated else "disaggregated",
-        )
-        for row in rows
-    ]
-    names = [sorted({each[index] for each in traits}) for index in range(3)]
+    known = [traits(row) for row in rows]
+    names = [sorted({each[index] for each in known}) for index in range(3)]
     for figure in FIGURES:
         found = ratios(rows, folded, figure)
         for chip, engine, role in product(("", *names[0]), ("", *names[1]), names[2]):
-            inside = [_matches(each, (chip, engine, role)) for each in traits]
+            inside = [_matches(each, (chip, engine, role)) for each in known]
             yield from _line(found[inside], figure=figure, chip=chip, engine=engine, role=role)
         for what, left in (("chip", chips), ("model", models)):
             yield from _line(ratios(rows, left, figure), figure=figure, unseen=what)
+
+
+def traits(row: Measurement) -> tuple[str, str, str]:
+    """Chip, engine and role of a measurement: its kind."""
+    role = "aggregated" if row.aggregated else "disaggregated"
+    return cluster(row.cluster).chip.name, row.engine.partition("-")[0], role
 
 
 def _matches(traits: tuple[str, ...], wanted: tuple[str, ...]) -> bool:

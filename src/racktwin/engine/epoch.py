@@ -21,7 +21,10 @@ class Epoch(msgspec.Struct, frozen=True, kw_only=True):
     step_overhead: time per engine step outside the layers (scheduling, sampling, detokenising), s.
     gemm, experts, attention, communication: measured time over operator-table time (1 = table).
     prefill_wait: decode steps a new request waits before its prefill starts (scheduler policy).
+    prefill: time of a prompt from start to end in an aggregated engine over that of its steps
+    (prompts that share them, work on long texts), 1; it does not slow down the others.
     first_token: time from the finished prefill to the first token at the client, s.
+    handover: more of that time where decode has a pool of its own (set-up, cache transfer), s.
     reserved: share of the answer still to come whose cache must be free to admit a request, 0..1.
     balanced: True when attention-data ranks prefill in the same steps, False when each on its own.
     mixed: True when prefill chunks ride in decode steps, False when they stall them.
@@ -45,4 +48,6 @@ class Epoch(msgspec.Struct, frozen=True, kw_only=True):
     memory_fraction: float
     max_batch_tokens: int
     per_sequence: float = 0.0
+    prefill: float = 1.0
+    handover: float = 0.0
     reserved: float = 1.0

@@ -65,7 +65,7 @@ def measurement(row: Row, line: int = 1, source: str = "row") -> Measurement:
             output=(numbers["osl"] or 1) * facts["lengths"],
         ),
         concurrency=numbers["concurrency"] or 1,
-        client=Client(waves=facts["waves"]),
+        client=Client(waves=facts["waves"], spread=2 * (1 - facts["lengths"]) / facts["lengths"]),
         inferred=tuple(each for each in said if each),
         prefill=pools["prefill"],
         decode=pools["decode"],

@@ -13,12 +13,14 @@ from racktwin.evidence.condition import matches
 class Launch(msgspec.Struct, frozen=True, kw_only=True):
     """Inferred settings; `rules` names the ones that set them.
 
-    lengths: mean length over nominal length, 1. waves: requests per client. kv: cache format.
+    lengths: mean length over nominal length, 1. spread: see `Client`, 0 for what `lengths` says.
+    waves: requests per client. kv: cache format.
     budget: tokens per step and rank, 0 for the engine's default. held, polled: steps.
     drafts: MTP tokens, `acceptance` of each, 0..1. fraction: memory flag, 0 for the epoch's.
     """
 
     lengths: float = 1.0
+    spread: float = 0.0
     waves: int = 10
     kv: str = "bf16"
     budget: int = 0

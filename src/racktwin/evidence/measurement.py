@@ -19,10 +19,12 @@ Figure = Literal["ttft", "tpot", "output_rate"]
 class Client(msgspec.Struct, frozen=True, kw_only=True):
     """The load generator. waves: requests per concurrent client, the first ones all at once.
 
+    spread: width of the lengths of answers over their mean, 1 (uniform; 0: all equal).
     held: steps the launch script holds a prompt back; polled: steps between two looks at the queue.
     """
 
     waves: int = 10
+    spread: float = 0.0
     held: float = 0.0
     polled: float = 0.0
 

@@ -8,6 +8,8 @@ import msgspec
 import numpy as np
 
 from racktwin.evidence.measurement import Measurement
+from racktwin.evidence.waves import Wave
+from racktwin.serving.queue import wait
 from racktwin.serving.steady import Served, SteadyState
 
 
@@ -26,18 +28,57 @@ class Prediction(msgspec.Struct, frozen=True):
 def predict(measurement: Measurement, served: Served) -> Prediction:
     """The prediction of a measurement on its deployment, `served`.
 
-    One request in `waves` is of the first wave, which finds an empty engine and a long queue.
+    What the waves of its clients wait for prefill is spared of waiting in the steady state, and of
+    the prefill of others while a request decodes: the time of a request is conserved.
     """
     state, extra = _settled(served, measurement, _steps_waited(measurement))
+    client, traffic = measurement.client, measurement.traffic
+    wave, queued = _wave(served, measurement, state)
+    share = 1 / client.waves
     steady = state.ttft + extra
-    share = 1 / measurement.client.waves
-    first = max(steady, _first_wave(served, measurement))
-    return Prediction(
-        ttft=(1 - share) * steady + share * first,
-        tpot=state.tpot,
-        output_rate=state.output_rate,
-        limit=state.limit,
+    calm = steady - queued + wave.later(client.waves - 1)
+    engine = served.deployment.engine
+    reply = engine.first_token + (0.0 if measurement.serve else engine.handover)
+    first = max(steady, wave.first + reply)
+    ttft = (1 - share) * calm + share * first
+    tpot = state.tpot - max(0.0, ttft - steady) / traffic.steps if measurement.serve else state.tpot
+    return Prediction(ttft, max(tpot, 0.5 * state.tpot), state.output_rate, state.limit)
+
+
+def _wave(served: Served, measurement: Measurement, state: SteadyState) -> tuple[Wave, float]:
+    """The waves of the clients, and the wait for prefill that `state` has in its TTFT, s."""
+    role = "serve" if measurement.serve else "prefill"
+    pool, table = served.deployment.pools[role], served.tables[role]
+    traffic, layout = measurement.traffic, pool.layout
+    ranks = pool.replicas * layout.attention_data
+    busy, clients = min(state.prefill_busy, 0.98), measurement.concurrency / ranks
+    chunks = math.ceil(traffic.new / pool.max_batch_tokens)
+    together = max(1.0, pool.max_batch_tokens // traffic.new)
+    behind = traffic.cached + (traffic.new - traffic.new / chunks) / 2
+    riders = state.batch if measurement.serve and served.deployment.engine.mixed else 0.0
+    context = traffic.decode_context
+
+    def prefill(prompts: float) -> float:
+        new = traffic.new / chunks
+        return chunks * float(np.asarray(table.mixed_step(riders, context, prompts, new, behind)))
+
+    answer = measurement.client.spread * traffic.steps
+    if measurement.serve is None:
+        work, answer = clients * prefill(together) / together, answer * state.tpot
+    else:
+        work = clients * chunks / together
+        answer /= measurement.serve.speculation.tokens_per_step
+    stalling = measurement.serve is not None and not served.deployment.engine.mixed
+    wave = Wave(
+        clients=clients,
+        work=work,
+        jitter=answer,
+        utilisation=busy,
+        service=prefill(min(together, max(clients, 1.0))),
+        together=min(together, max(clients, 1.0)),
+        stalling=stalling,
     )
+    return wave, float(wait(prefill(1.0), busy, 1 if measurement.serve else pool.replicas))
 
 
 def _steps_waited(measurement: Measurement) -> float:
@@ -66,17 +107,3 @@ def _settled(served: Served, measurement: Measurement, waited: float) -> tuple[S
     inside = state.ttft + traffic.steps * state.tpot
     state = served.closed(traffic, load * inside / (inside + extra))
     return state, waited * state.tpot * gain
-
-
-def _first_wave(served: Served, measurement: Measurement) -> float:
-    """Mean time to first token of prompts all sent at once to an empty engine, s."""
-    role = "serve" if measurement.serve else "prefill"
-    pool, table, traffic = served.deployment.pools[role], served.tables[role], measurement.traffic
-    new, budget = traffic.new, pool.max_batch_tokens
-    queue = math.ceil(measurement.concurrency / (pool.replicas * pool.layout.attention_data))
-    together = int(min(queue, max(1.0, budget // new)))
-    chunks = math.ceil(new / budget)
-    behind = traffic.cached + (new - new / chunks) / 2
-    step = float(np.asarray(table.mixed_step(0.0, 1.0, float(together), new / chunks, behind)))
-    groups = math.ceil(queue / together)
-    return step * chunks * (groups + 1) / 2 + served.deployment.engine.first_token

@@ -107,7 +107,12 @@ def _measurement(
             output=(numbers["osl"] or 1) * settings.lengths,
         ),
         concurrency=numbers["concurrency"] or 1,
-        client=Client(waves=settings.waves, held=settings.held, polled=settings.polled),
+        client=Client(
+            waves=settings.waves,
+            spread=settings.spread or 2 * (1 - settings.lengths) / settings.lengths,
+            held=settings.held,
+            polled=settings.polled,
+        ),
         ttft=_seconds(numbers["ttft_mean_ms"]),
         tpot=_seconds(numbers["tpot_mean_ms"]),
         curve=_curve(text, pools),

@@ -86,7 +86,7 @@ def point(
     step = plain + hit * np.maximum(extra, 0.0)
     busy = part.count * loaded
     queued = wait(busy, np.minimum(stalls, 0.98))
-    ttft = busy + queued + (0.5 + epoch.prefill_wait) * step + epoch.first_token
+    ttft = epoch.prefill * busy + queued + (0.5 + epoch.prefill_wait) * step + epoch.first_token
     duration = steps * step
     middle = traffic.cached + traffic.new / 2
     joules = table.joules(share, context, arrivals, traffic.new, middle, step)

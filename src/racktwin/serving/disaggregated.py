@@ -92,4 +92,4 @@ def first_token(
     """
     load = np.minimum(np.asarray(utilisation, dtype=float), 0.999)
     service = prefill.alone + load * (prefill.service - prefill.alone)
-    return np.asarray(wait(service, load, replicas) + service + epoch.first_token)
+    return np.asarray(wait(service, load, replicas) + service + epoch.first_token + epoch.handover)
