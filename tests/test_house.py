@@ -160,11 +160,15 @@ def data_files(root: Path) -> list[Path]:
     return [path for path in package.rglob("*") if path.is_file() and path.suffix != ".pyc"]
 
 
-def test_the_lock_names_every_dependency(root: Path) -> None:
+@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-dev.lock"])
+def test_the_locks_name_every_dependency(lock: str, root: Path) -> None:
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
-    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"], "hatchling"]
-    lines = (root / "requirements.lock").read_text().lower().replace("_", "-").splitlines()
+    wanted = {
+        "requirements.lock": [*project["dependencies"], "hatchling"],
+        "requirements-dev.lock": project["optional-dependencies"]["dev"],
+    }
+    lines = (root / lock).read_text().lower().replace("_", "-").splitlines()
     locked = {line.partition("==")[0] for line in lines}
-    names = {each.partition(">")[0].partition("[")[0].lower() for each in wanted}
+    names = {each.partition(">")[0].partition("[")[0].lower() for each in wanted[lock]}
     assert names <= locked
     assert all("==" in line for line in lines)
