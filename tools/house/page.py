@@ -28,6 +28,9 @@ MARKED = re.compile(
 )
 BLOCK = re.compile(r"(?P<before>[^\n]*\n+)?^```(?P<language>\w+)\n(?P<body>.*?)^```$", re.M | re.S)
 RUN_TIME = re.compile(r"\bin \d+(?:\.\d+)? (?:s|ms)\b")
+PLOT = re.compile(r"\|[ *O]*(?=\s|$)")
+FIGURE = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?![\w])")
+CLOSE = 0.05  # another processor rounds a last digit, and a simulation goes on from there
 LANGUAGES = ("console", "python")
 
 
@@ -82,6 +85,26 @@ def renewed(text: str, folder: Path, root: Path, *, slow: bool) -> str:
 def timeless(text: str) -> str:
     """The text with run times struck out: 'in 1.9 s' differs from run to run."""
     return RUN_TIME.sub("<time>", text)
+
+
+def unlike(old: str, new: str) -> list[str]:
+    """Lines of `new` that differ from `old` by more than the last digits of another processor.
+
+    Run times and the marks of plots are left out; figures may differ by `CLOSE`, names by nothing.
+    """
+    before, after = (PLOT.sub("|", timeless(text)).splitlines() for text in (old, new))
+    if len(before) != len(after):
+        return [f"{len(after)} lines, {len(before)} before"]
+    return [two for one, two in zip(before, after, strict=True) if not _alike(one, two)]
+
+
+def _alike(one: str, two: str) -> bool:
+    words, others = FIGURE.split(one), FIGURE.split(two)
+    if ["".join(each.split()) for each in words] != ["".join(each.split()) for each in others]:
+        return False
+    pairs = zip(FIGURE.findall(one), FIGURE.findall(two), strict=True)
+    values = [(float(a.replace(",", "")), float(b.replace(",", ""))) for a, b in pairs]
+    return all(abs(a - b) <= CLOSE * max(abs(a), abs(b)) for a, b in values)
 
 
 def _session(command: str, folder: Path, root: Path) -> str:
