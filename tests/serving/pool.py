@@ -17,6 +17,7 @@ from racktwin.serving.fleet import SUMS, Rules
 from racktwin.serving.oracle import Request, Result
 from racktwin.serving.pair_runner import Pair
 from racktwin.serving.pool import Pool
+from racktwin.serving.ragged import Ragged
 from racktwin.serving.router import ROUTERS
 from racktwin.serving.runner import RoundRobin, Routed, Runner
 from racktwin.serving.trace import Trace
@@ -41,6 +42,7 @@ BASE = Rules(
     ring=1024,
     chunked=True,
     ahead=20,
+    unit=0,
 )
 
 
@@ -112,17 +114,19 @@ class Run:
         return [pair for pair, times in zip(pairs, log["steps"], strict=True) for _ in range(times)]
 
 
-def trace(requests: Sequence[Request]) -> Trace:
-    """The requests as a trace."""
-    columns = ("arrival", "input", "output", "priority", "after", "pause")
-    return Trace.of(**dict(zip(columns, zip(*requests, strict=True), strict=True)))
+def trace(requests: Sequence[Request], unit: int = 0) -> Trace:
+    """The requests as a trace whose ids stand for `unit` tokens each."""
+    names = ("arrival", "input", "output", "priority", "after", "pause")
+    *columns, ids = zip(*requests, strict=True)
+    prefix = Ragged.of([np.array(row, np.int64) for row in ids])
+    return Trace.of(**dict(zip(names, columns, strict=True)), prefix=prefix, block_size=unit)
 
 
 class Sink:
-    """Takes results of a window's requests."""
+    """Takes results of a window's requests, whose ids stand for `unit` tokens each."""
 
-    def __init__(self) -> None:
-        self.window = Window(lambda input, output: np.ones(len(input), bool))
+    def __init__(self, unit: int) -> None:
+        self.window = Window(lambda input, output: np.ones(len(input), bool), unit)
         self.results: list[Result] = []
 
     def __call__(self, ended: NDArray[Any]) -> None:
@@ -132,7 +136,7 @@ class Sink:
 
     def feed(self, runner: Runner, requests: Sequence[Request], cuts: Sequence[float]) -> None:
         """Run `requests`, stopping at the `cuts` (s)."""
-        runner.add(self.window.add(trace(requests)))
+        runner.add(self.window.add(trace(requests, self.window.prefixes.unit)))
         for until in (*cuts, np.inf):
             runner.run(until)
 
@@ -148,7 +152,7 @@ def run(
     slots: int = 4096,
 ) -> Run:
     """What the kernel makes of `requests`, stopped and taken up again at the `cuts` (s)."""
-    sink, pool = Sink(), Pool(replicas, asked, clock, slots)
+    sink, pool = Sink(asked.unit), Pool(replicas, asked, clock, slots)
     pool.room_for_log(4096)
     pool.watch(-np.inf, np.inf)
     policy = ROUTERS.index(router)
@@ -170,7 +174,7 @@ def run_pair(
     cuts: Sequence[float] = (),
 ) -> tuple[list[Result], dict[str, Pool]]:
     """What the kernel makes of `requests` on two pools; transfer: start (s), pace (s/token)."""
-    sink = Sink()
+    sink = Sink(prefill.rules.unit)
     pools = {
         role: Pool(each.replicas, each.rules, each.clock, 256)
         for role, each in {"prefill": prefill, "decode": decode}.items()

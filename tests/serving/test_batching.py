@@ -78,7 +78,7 @@ def test_prompts_of_two_steps(engine: dict[str, int], drafts: list[tuple[int, in
     asked = pool.rules(**engine)
     found, draft = state(1, asked, 16), Draft(*(np.zeros(1) for _ in range(3)))
     for number, prompt in enumerate((10, 14)):
-        enqueue(found, asked, 0, number, 0.0, prompt, 50, 0)
+        enqueue(found, asked, 0, number, 0.0, prompt, 50, 0, 0)
     for wanted in drafts:
         done = compose(found, asked, draft, 0, 0.0, True)
         assert tuple(float(column[0]) for column in draft) == wanted

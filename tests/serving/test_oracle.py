@@ -24,6 +24,7 @@ requests = st.builds(
     priority=st.sampled_from([0, 0, 1, 2]),
     after=st.just(-1),
     pause=st.just(0.0),
+    ids=st.just(()),
 )
 loads = st.lists(requests, min_size=1, max_size=8) | st.lists(requests, min_size=20, max_size=40)
 

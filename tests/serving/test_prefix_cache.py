@@ -1,87 +1,75 @@
-"""The prefix cache against an ordered dictionary."""
+"""The prefix caches against an ordered dictionary."""
 
 from __future__ import annotations
-
-from collections import OrderedDict
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from racktwin.serving.oracle_cache import Cache
 from racktwin.serving.prefix_cache import (
-    IDLE,
-    evict,
+    LEFT,
+    PrefixCache,
     find,
+    grown,
     hold,
+    idle_units,
     insert,
     let_go,
     prefix_cache,
     trim,
 )
 
+PLACES = 3
 ACTIONS = st.lists(
-    st.tuples(st.sampled_from(["use", "use", "use", "drop", "trim"]), st.integers(0, 40)),
+    st.tuples(
+        st.sampled_from(["use", "use", "use", "drop", "trim", "grow"]),
+        st.integers(0, PLACES - 1),
+        st.integers(-20, 20),
+    ),
     max_size=200,
 )
 
 
-class Plain:
-    """Holders by id, and the idle ids from the oldest to the newest."""
-
-    def __init__(self, room: int) -> None:
-        self.room = room
-        self.held: dict[int, int] = {}
-        self.idle: OrderedDict[int, None] = OrderedDict()
-
-    def use(self, block: int) -> bool:
-        if block in self.held:
-            self.held[block] += 1
-        elif block in self.idle:
-            del self.idle[block]
-            self.held[block] = 1
-        else:
-            if len(self.held) + len(self.idle) == self.room:
-                if not self.idle:
-                    return False
-                self.idle.popitem(last=False)
-            self.held[block] = 1
-        return True
-
-    def drop(self, block: int) -> None:
-        self.held[block] -= 1
-        if not self.held[block]:
-            del self.held[block]
-            self.idle[block] = None
+def use(cache: PrefixCache, plain: Cache, place: int, unit: int) -> None:
+    """One more request uses a unit, if there is an entry for it."""
+    entry, idle = find(cache, place, unit), unit in plain.idle
+    if entry >= 0:
+        assert hold(cache, entry) == idle
+        plain.hold(unit)
+    elif insert(cache, place, unit):
+        plain.hold(unit)
+    else:
+        assert cache.marks[LEFT] == 0
 
 
 @given(ACTIONS, st.integers(1, 12))
-def test_the_cache_is_an_ordered_dictionary(actions: list[tuple[str, int]], room: int) -> None:
-    cache, plain = prefix_cache(2, room), Plain(room)
-    for action, block in actions:
-        entry = find(cache, 1, block)
-        assert (entry >= 0) == (block in plain.held or block in plain.idle)
+def test_the_caches_are_ordered_dictionaries(
+    actions: list[tuple[str, int, int]], room: int
+) -> None:
+    cache, plains = prefix_cache(PLACES, room), [Cache() for _ in range(PLACES)]
+    for action, place, unit in actions:
+        plain, entry = plains[place], find(cache, place, unit)
+        assert (entry >= 0) == (unit in plain.held or unit in plain.idle)
         if action == "use":
-            idle = block in plain.idle
-            kept = plain.use(block)
-            if entry >= 0:
-                assert hold(cache, 1, entry) == idle
-            else:
-                assert (insert(cache, 1, block) >= 0) == kept
-        elif action == "drop" and block in plain.held:
-            plain.drop(block)
-            assert let_go(cache, 1, entry) == (block in plain.idle)
+            use(cache, plain, place, unit)
+        elif action == "drop" and unit in plain.held:
+            plain.let_go(unit)
+            assert let_go(cache, entry) == (unit in plain.idle)
         elif action == "trim":
-            trim(cache, 1, float(block % 5))
-            while len(plain.idle) > block % 5:
-                plain.idle.popitem(last=False)
-        assert cache.ends[1, IDLE] == len(plain.idle)
-    assert (cache.table[0] == -1).all()
+            trim(cache, place, abs(unit) % 5)
+            plain.trim(abs(unit) % 5)
+        elif action == "grow" and unit > 15:
+            cache = grown(cache, len(cache.entries) + 3)
+        assert idle_units(cache).tolist() == [len(each.idle) for each in plains]
+        used = sum(len(each.idle) + len(each.held) for each in plains)
+        assert cache.marks[LEFT] == len(cache.entries) - used
 
 
 def test_the_longest_idle_goes_first() -> None:
     cache = prefix_cache(1, 4)
-    for block in (7, 8, 9):
-        insert(cache, 0, block)
-    for block in (9, 8, 7):
-        let_go(cache, 0, find(cache, 0, block))
-    evict(cache, 0)
-    assert [find(cache, 0, block) >= 0 for block in (7, 8, 9)] == [True, True, False]
+    for unit in (7, 8, 9):
+        insert(cache, 0, unit)
+    for unit in (9, 8, 7):
+        let_go(cache, find(cache, 0, unit))
+    trim(cache, 0, 2)
+    assert [find(cache, 0, unit) >= 0 for unit in (7, 8, 9)] == [True, True, False]

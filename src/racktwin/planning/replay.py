@@ -14,7 +14,7 @@ from racktwin.planning.choice import errors
 from racktwin.planning.objective import idle_watts
 from racktwin.planning.stream_wish import Reader, Wish
 from racktwin.serving.outcome import Outcome, outcome
-from racktwin.serving.router import ROUTERS
+from racktwin.serving.router import ALIKE
 from racktwin.serving.simulation import Order, Rows, Simulation, Watch, simulate
 from racktwin.serving.steady import Served
 
@@ -48,8 +48,9 @@ def replayed(
     found = Reader(wish)
     order = msgspec.structs.replace(found.order(), rows=rows, watch=watch)
     deployment, remarks = read_deployment(path)
-    if wish.router is None and deployment.router in ROUTERS:
-        order = msgspec.structs.replace(order, router=deployment.router)
+    if wish.router is None:
+        router = ALIKE.get(deployment.router, deployment.router)
+        order = msgspec.structs.replace(order, router=router)
     stream, load, expected = found.stream()
     served = Served(deployment)
     if lacking := [
@@ -60,10 +61,10 @@ def replayed(
         raise BadInput(lacking, str(path))
     run = simulate(served, stream, msgspec.structs.replace(order, expected=expected))
     notes = [*map(str, remarks), *run.notes, *filter(None, [run.refusal])]
-    if run.sample_has_prefixes:
-        notes.append("prefixes are not shared: every input token is computed")
+    if run.stateful:
+        notes.append("no cache keeps a recurrent state for a prefix: all input is computed")
     if run.order.router != (wish.router or deployment.router):
-        notes.append(f"router {deployment.router} is not simulated: {run.order.router} instead")
+        notes.append(f"router {deployment.router} is simulated as {run.order.router}")
     answer = outcome(run)
     ttft, tpot, _ = errors(deployment)
     return Replay(

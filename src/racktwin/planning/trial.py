@@ -14,7 +14,7 @@ from racktwin.planning.saturation import bracket
 from racktwin.planning.slo import Slo
 from racktwin.serving.metrics import Limits
 from racktwin.serving.outcome import outcome
-from racktwin.serving.router import ROUTERS
+from racktwin.serving.router import ALIKE, ROUTERS
 from racktwin.serving.sample import Spread
 from racktwin.serving.simulation import Order, simulate
 from racktwin.serving.steady import Served, rising
@@ -101,6 +101,7 @@ class Bench:
     def router(self) -> str:
         """The deployment's own where it can be simulated."""
         asked = self.served.deployment.router
+        asked = ALIKE.get(asked, asked)
         return asked if asked in ROUTERS else ROUTER
 
     def at(self, rate: float) -> Trial:
@@ -112,7 +113,7 @@ class Bench:
         found = outcome(run)
         notes = [*run.notes, *filter(None, [run.refusal])]
         if self.demand.traffic.prefix_hit and not found.hits:
-            notes.append("prefixes are not shared: every input token is computed")
+            notes.append("no prefix was found in a cache: every input token is computed")
         if found.requests < SLOW * whole and not (found.overloaded or found.short):
             came = found.requests / whole
             notes.append(f"sessions were still beginning: {came:.0%} of the load came; --requests")

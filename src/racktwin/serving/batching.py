@@ -30,6 +30,8 @@ from racktwin.serving.chain import (
 )
 from racktwin.serving.compiled import compiled
 from racktwin.serving.fleet import LOSSES, Rules, State
+from racktwin.serving.prefix_cache import trim
+from racktwin.serving.sharing import cached_units, free_blocks, make_way, take_units
 
 
 class Draft(NamedTuple):
@@ -71,10 +73,15 @@ def victim(state: State, rules: Rules, replica: int, rank: int) -> int:
 
 @compiled
 def preempt(state: State, rules: Rules, replica: int, rank: int, slot: int) -> None:
-    """Throw out a running request; it is computed again from its first token."""
+    """Throw out a running request; what is not in the cache by then is computed again.
+
+    Idle blocks of the cache had to go first.
+    """
+    if rules.unit:
+        trim(state.cache, replica * rules.ranks + rank, 0)
     if state.slots[slot].begun >= 0:
         steps = state.replicas[replica].step - state.slots[slot].begun
-        state.ranks[replica, rank].used -= end_growth(state, rules, replica, slot)
+        free_blocks(state, rules, replica, slot, end_growth(state, rules, replica, slot))
         drop_end(state, rules, replica, slot)
         won = min(int(steps * rules.gain), state.slots[slot].left - 1)
         state.slots[slot].prompt += won + 1  # and the token its prefill gave
@@ -83,11 +90,11 @@ def preempt(state: State, rules: Rules, replica: int, rank: int, slot: int) -> N
         state.replicas[replica].pending += state.slots[slot].prompt
     else:
         state.replicas[replica].pending += state.slots[slot].computed
-        state.ranks[replica, rank].used -= blocks_of(state.slots[slot].computed, rules)
+        blocks = float(blocks_of(state.slots[slot].computed, rules))
+        free_blocks(state, rules, replica, slot, blocks)
         state.ranks[replica, rank].partial = -1
         state.replicas[replica].prefilling -= 1
     state.slots[slot].computed = 0
-    state.slots[slot].cached = 0
     state.slots[slot].losses += 1
     state.sums[LOSSES] += 1
     stop(state, replica, rank, slot)
@@ -112,17 +119,24 @@ def growth(state: State, rules: Rules, replica: int, rank: int) -> float:
 
 @compiled
 def room_to_admit(
-    state: State, rules: Rules, replica: int, rank: int, slot: int, tokens: int, pledged: int
+    state: State,
+    rules: Rules,
+    replica: int,
+    rank: int,
+    slot: int,
+    tokens: int,
+    pledged: int,
+    free: float,
 ) -> float:
-    """Blocks the head of a queue takes when its first `tokens` are scheduled; inf: it must wait.
+    """Blocks the head of a queue takes when it is computed to `tokens`; inf: it must wait.
 
-    pledged: output tokens of the prompts this step completes.
+    Those it finds in the cache are among them. pledged: output tokens of the prompts this step
+    completes. free: blocks that are not in use, and those in use that it finds.
     """
-    free = rules.blocks - state.ranks[replica, rank].used - growth(state, rules, replica, rank)
     if rules.reserve == 1:
         grow = blocks_of(state.slots[slot].prompt + state.slots[slot].left, rules)
         return grow if grow <= free else np.inf
-    grow = blocks_of(state.slots[slot].cached + tokens, rules)
+    grow = blocks_of(tokens, rules)
     wanted = float(grow)
     if not rules.mixed:  # no step can make room between the chunks of a prompt
         wanted = float(blocks_of(state.slots[slot].prompt, rules))
@@ -185,6 +199,26 @@ def go_on(
 
 
 @compiled
+def look_up(
+    state: State, rules: Rules, replica: int, rank: int, slot: int, free: float
+) -> tuple[int, float]:
+    """Units of a prompt in the cache; `free` blocks, and those of them that are in use."""
+    make_way(state, rules, replica, rank, growth(state, rules, replica, rank))
+    row, prompt = state.slots[slot].number, state.slots[slot].prompt
+    units, idle = cached_units(state, rules, replica, rank, row, prompt)
+    return units, free + (units - idle) * (rules.unit // rules.block)
+
+
+@compiled
+def take_found(state: State, rules: Rules, replica: int, rank: int, slot: int, units: int) -> None:
+    """An admitted request holds `units` units it found; its own copies of them go."""
+    take_units(state, rules, replica, rank, state.slots[slot].number, units)
+    state.ranks[replica, rank].used -= units * (rules.unit // rules.block)
+    state.slots[slot].units, state.slots[slot].computed = units, units * rules.unit
+    state.replicas[replica].pending -= units * rules.unit
+
+
+@compiled
 def admit(
     state: State,
     rules: Rules,
@@ -207,21 +241,28 @@ def admit(
         and state.ranks[replica, rank].partial < 0
     ):
         slot = state.ranks[replica, rank].queue_head
-        whole = state.slots[slot].prompt - state.slots[slot].cached
+        free = rules.blocks - state.ranks[replica, rank].used
+        free -= growth(state, rules, replica, rank)
+        units = 0
+        if rules.unit:
+            units, free = look_up(state, rules, replica, rank, slot, free)
+        found = units * rules.unit
+        whole = state.slots[slot].prompt - found
         tokens = min(whole, budget)
         if tokens < whole <= rules.budget and not rules.chunked:
             return done
-        grow = room_to_admit(state, rules, replica, rank, slot, tokens, pledged)
+        end = found + tokens
+        grow = room_to_admit(state, rules, replica, rank, slot, end, pledged, free)
         if grow == np.inf:
             return done
         next_waiting(state, replica, rank)
         run(state, replica, rank, slot)
         state.ranks[replica, rank].used += grow
         state.slots[slot].held = int(grow)
-        state.slots[slot].computed = state.slots[slot].cached
-        state.replicas[replica].pending -= state.slots[slot].cached
         if state.slots[slot].admitted < 0:
-            state.slots[slot].admitted = time
+            state.slots[slot].admitted, state.slots[slot].cached = time, found
+        if units:
+            take_found(state, rules, replica, rank, slot, units)
         if prefill(state, rules, draft, replica, slot, tokens):
             state.slots[slot].after_in_step = done
             done = slot

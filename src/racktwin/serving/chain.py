@@ -128,6 +128,17 @@ def drop_end(state: State, rules: Rules, replica: int, slot: int) -> None:
 
 
 @compiled
+def reversed_in_step(state: State, slot: int) -> int:
+    """Turn a chain of requests of one step round, so that the oldest comes first; its new head."""
+    before = -1
+    while slot >= 0:
+        after = state.slots[slot].after_in_step
+        state.slots[slot].after_in_step = before
+        before, slot = slot, after
+    return before
+
+
+@compiled
 def next_end(state: State, rules: Rules, replica: int) -> int:
     """Steps until the next request ends, from the replica's current step; ring size when none."""
     step = state.replicas[replica].step

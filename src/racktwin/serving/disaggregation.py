@@ -28,11 +28,18 @@ from racktwin.serving.flow import (
 )
 from racktwin.serving.kernel import advance, enqueue
 from racktwin.serving.router import route
+from racktwin.serving.sharing import (
+    give_units,
+    make_way,
+    room_for_units,
+    take_units,
+    units_of,
+)
 
 # A cache that waits to leave: of which request, where it lies, how large.
 CACHE = record(
     floats="arrival admitted first",
-    ints="number prompt output cached priority replica rank blocks losses",
+    ints="number prompt output cached priority replica rank losses",
 )
 
 
@@ -49,11 +56,12 @@ class Side(NamedTuple):
 class Handover(NamedTuple):
     """Caches between the pools.
 
-    queue: ring of caches that wait to leave. moving: by decode slot, the cache that is on
-    its way (tokens, blocks).
-    heap: (s of arrival, decode slot). port: s from which a prefill replica's port is free.
+    queue: ring of caches that wait to leave. moving: by decode slot, the cache that is on its way
+    (tokens).
+    heap: (s of arrival, place in the order of leaving and slot). port: s from which the port of a
+    prefill replica is free.
     landing: per decode rank, caches on their way. marks: head and length of the queue, heap size,
-    results seen of each side. start (s), pace (s/token): of a transfer.
+    results seen of each side, caches that left. start (s), pace (s/token): of a transfer.
     """
 
     queue: NDArray[Any]
@@ -66,7 +74,8 @@ class Handover(NamedTuple):
     pace: float
 
 
-HEAD, LENGTH, FLYING, PREFILLED, DECODED = range(5)
+HEAD, LENGTH, FLYING, PREFILLED, DECODED, LEFT = range(6)
+SLOT_BITS = 32  # of a number in the heap that are the slot
 
 
 @compiled
@@ -89,7 +98,7 @@ def depart(decode: Side, hand: Handover, time: float) -> bool:
         if state.counts[0] == 0:
             return False
         cache = hand.queue[hand.marks[HEAD]]
-        replica = route(state, rules, decode.policy, cache.number)
+        replica = route(state, rules, decode.policy, cache.number, cache.prompt)
         rank = emptiest(decode, hand, replica)
         settle(state, rules, replica, rank)
         left = cache.output - 1
@@ -109,7 +118,8 @@ def depart(decode: Side, hand: Handover, time: float) -> bool:
         hand.port[cache.replica] = arrive
         state.slots[slot].held = wanted
         state.slots[slot].ends = replica
-        push(hand.heap, hand.marks[FLYING], arrive, slot)
+        push(hand.heap, hand.marks[FLYING], arrive, hand.marks[LEFT] << SLOT_BITS | slot)
+        hand.marks[LEFT] += 1
         hand.marks[FLYING] += 1
         hand.marks[HEAD] = (hand.marks[HEAD] + 1) % len(hand.queue)
         hand.marks[LENGTH] -= 1
@@ -129,9 +139,34 @@ def fill(state: State, slot: int, cache: Any, rank: int, wanted: int) -> None:
 
 
 @compiled
+def keep_source(prefill: Side, cache: Any) -> None:
+    """A cache stays where it was computed, its units held, until it has left."""
+    state, rules = prefill.state, prefill.rules
+    blocks = blocks_of(cache.prompt, rules)
+    if rules.unit:
+        units = min(units_of(state, cache.number), cache.prompt // rules.unit)
+        take_units(state, rules, cache.replica, cache.rank, cache.number, units)
+        blocks -= units * (rules.unit // rules.block)
+    state.ranks[cache.replica, cache.rank].used += blocks
+
+
+@compiled
+def forget_source(prefill: Side, cache: Any) -> None:
+    """A cache has left: its blocks are free where it was computed, its units idle."""
+    state, rules = prefill.state, prefill.rules
+    blocks = blocks_of(cache.prompt, rules)
+    if rules.unit:
+        units = min(units_of(state, cache.number), cache.prompt // rules.unit)
+        blocks -= units * (rules.unit // rules.block)
+        make_way(state, rules, cache.replica, cache.rank, 0.0)
+        give_units(state, rules, cache.replica, cache.rank, cache.number, units)
+    state.ranks[cache.replica, cache.rank].used -= blocks
+
+
+@compiled
 def arrive(prefill: Side, decode: Side, hand: Handover, time: float) -> None:
     """The first cache in flight has come: it decodes from the next step on, its source is free."""
-    slot = hand.heap[0].number
+    slot = hand.heap[0].number & ((1 << SLOT_BITS) - 1)
     pop(hand.heap, hand.marks[FLYING])
     hand.marks[FLYING] -= 1
     state, replica = decode.state, decode.state.slots[slot].ends
@@ -143,7 +178,7 @@ def arrive(prefill: Side, decode: Side, hand: Handover, time: float) -> None:
         state.replicas[replica].now = time
     start_decoding(state, decode.rules, replica, slot)
     cache = hand.moving[slot]
-    prefill.state.ranks[cache.replica, cache.rank].used -= cache.blocks
+    forget_source(prefill, cache)
     source = prefill.state.replicas
     if not source[cache.replica].busy and source[cache.replica].waiting:
         source[cache.replica].busy = 1
@@ -153,7 +188,7 @@ def arrive(prefill: Side, decode: Side, hand: Handover, time: float) -> None:
 @compiled
 def collect_prompts(prefill: Side, hand: Handover, flow: Flow, done: NDArray[Any]) -> None:
     """Queue the caches of prompts that just ended; one-token answers are done."""
-    state, rules = prefill.state, prefill.rules
+    state = prefill.state
     while hand.marks[PREFILLED] < state.counts[1]:
         result = state.results[hand.marks[PREFILLED]]
         hand.marks[PREFILLED] += 1
@@ -170,8 +205,7 @@ def collect_prompts(prefill: Side, hand: Handover, flow: Flow, done: NDArray[Any
         cache.cached, cache.losses = result.cached, result.losses
         cache.priority = flow.priority[number]
         cache.replica, cache.rank = result.replica, result.rank
-        cache.blocks = blocks_of(prompt, rules)
-        state.ranks[result.replica, result.rank].used += cache.blocks
+        keep_source(prefill, cache)
         hand.marks[LENGTH] += 1
 
 
@@ -218,10 +252,13 @@ def run_disaggregated(
         if landing == soonest:
             arrive(prefill, decode, hand, landing)
         elif time == soonest:
-            take_arrival(flow, number)
-            target = route(prefill.state, prefill.rules, prefill.policy, number)
+            state, rules, policy = prefill.state, prefill.rules, prefill.policy
             prompt, urgency = flow.prompt[number], flow.priority[number]
-            enqueue(prefill.state, prefill.rules, target, number, time, prompt, 1, urgency)
+            if rules.unit and not room_for_units(state, rules, prompt + 1):
+                return False
+            take_arrival(flow, number)
+            target = route(state, rules, policy, number, prompt)
+            enqueue(state, rules, target, number, time, prompt, 1, urgency, policy)
         elif start <= begin:
             bound = np.nextafter(start, np.inf)
             advance(prefill.state, prefill.rules, prefill.clock, prefill.draft, first, bound)

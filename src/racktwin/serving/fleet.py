@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from racktwin.serving.prefix_cache import PrefixCache, prefix_cache
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -29,6 +31,7 @@ class Rules(NamedTuple):
     the network. ring: steps ahead an end can be noted, a power of two.
     chunked: prompts are cut to the tokens a step has left; else only those above the whole budget.
     ahead: tokens per sequence expected beyond those given when one was thrown out (`reserve` 2).
+    unit: tokens of a unit of the prefix cache, whole blocks; 0: no cache.
     """
 
     ranks: int
@@ -48,16 +51,28 @@ class Rules(NamedTuple):
     ring: int
     chunked: bool = True
     ahead: int = 20
+    unit: int = 0
+
+
+class Known(NamedTuple):
+    """What is known of the prefixes of the requests in the window.
+
+    ids: of the units of all requests, end to end. rows: a record for each, and one for their end.
+    """
+
+    ids: Ints
+    rows: NDArray[Any]
 
 
 class State(NamedTuple):
-    """A pool while it is simulated. Every array but the last four has records (see below).
+    """A pool while it is simulated. Arrays of type Any have records (see below).
 
     replicas: (replica). ranks: (replica, rank). slots: requests in the pool. results: of those
     that ended, not yet collected. crossing: (replica, rank, remainder) sequences that need a block
     in steps of that remainder. ring: (replica, step) first slot to end in a step. free: stack of
     free slots. counts: free slots left, results written, next replica of a round robin.
     sums: see `SUMS`. log: steps that overlap `window` (s), as many as there is room for; logged.
+    cache, known: prefixes, those of finished requests and those of the requests in the window.
     """
 
     replicas: NDArray[Any]
@@ -72,6 +87,8 @@ class State(NamedTuple):
     log: NDArray[Any]
     logged: Ints
     window: Floats
+    cache: PrefixCache
+    known: Known
 
 
 def record(floats: str, ints: str) -> np.dtype[Any]:
@@ -83,9 +100,10 @@ def record(floats: str, ints: str) -> np.dtype[Any]:
 
 # now: s the next step starts; step: decode steps done;
 # decoding, context: sequences in decode and tokens in their caches; held_back: steps of balance;
-# ending: no request ends before that step; most: decoding on the fullest rank, unless stale.
+# ending: no request ends before that step; most: decoding on the fullest rank, unless stale;
+# shared: blocks that more requests use, once for each of them after the first.
 REPLICA = record(
-    floats="now context",
+    floats="now context shared",
     ints="step decoding waiting prefilling outstanding held_back busy pending ending most stale",
 )
 # batch: decoding; running: with the prompt; partial: slot whose prompt is part computed;
@@ -96,16 +114,22 @@ RANK = record(
     ints="queue_head queue_tail oldest newest partial batch running queued synced promised since",
 )
 # arrival, admitted, first: s. prompt, computed: tokens to prefill and done; left: output tokens to
-# come; held: blocks at admission; begun, ends: decode steps; losses: times it was preempted.
+# come; cached: tokens found when it was first admitted; held: blocks at admission; units: first
+# units of its prefix it holds in the cache; begun, ends: decode steps; losses: times it was
+# preempted.
 SLOT = record(
     floats="arrival admitted first",
-    ints="number prompt computed left output cached held begun ends priority losses rank "
+    ints="number prompt computed left output cached held units begun ends priority losses rank "
     "following older newer after_in_step before_in_step",
 )
 RESULT = record(
     floats="arrival admitted first finish",
     ints="number output cached losses replica rank",
 )
+# Of a request whose prefix is known: where its ids start; the row that goes on where it ends, whose
+# ids name the units of the answer, -1 none.
+ROW = record(floats="", ints="start heir")
+NOTHING_KNOWN = Known(np.zeros(0, np.int64), np.zeros(1, ROW))
 # A step, or a stretch of steps without prompts. begin, end: s; tokens: prefilled.
 STEP = record(floats="begin end tokens", ints="replica steps batch")
 SUMS = (
@@ -128,6 +152,7 @@ def state(replicas: int, rules: Rules, slots: int) -> State:
     for name in ("queue_head", "queue_tail", "oldest", "newest", "partial"):
         ranks[name] = -1
     each = np.zeros(replicas, REPLICA)
+    places = replicas * rules.ranks
     return State(
         replicas=each,
         ranks=ranks,
@@ -141,4 +166,14 @@ def state(replicas: int, rules: Rules, slots: int) -> State:
         log=np.zeros(0, STEP),
         logged=np.zeros(1, np.int64),
         window=np.array([np.inf, -np.inf]),
+        cache=prefix_cache(places, *_entries(rules, places, slots)),
+        known=NOTHING_KNOWN,
     )
+
+
+def _entries(rules: Rules, places: int, slots: int) -> tuple[int, int]:
+    """Entries of the prefix cache at first, and how many always suffice."""
+    if not rules.unit:
+        return 0, 0
+    most = places * (rules.blocks * rules.block // rules.unit + 2)
+    return min(most, slots), most

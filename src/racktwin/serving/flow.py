@@ -17,6 +17,7 @@ from racktwin.serving.compiled import compiled
 from racktwin.serving.fleet import Floats, Ints, Rules, State
 from racktwin.serving.kernel import advance, enqueue
 from racktwin.serving.router import route
+from racktwin.serving.sharing import room_for_units
 
 
 class Flow(NamedTuple):
@@ -184,15 +185,19 @@ def run_routed(
             return True
         if state.counts[0] == 0 or 2 * state.counts[1] >= len(state.results):
             return False
+        prompt, output = flow.prompt[number], flow.output[number]
+        if rules.unit and not room_for_units(state, rules, prompt + output):
+            return False
         take_arrival(flow, number)
-        target = route(state, rules, policy, number)
+        target = route(state, rules, policy, number, prompt)
         enqueue(
             state,
             rules,
             target,
             number,
             time,
-            flow.prompt[number],
-            flow.output[number],
+            prompt,
+            output,
             flow.priority[number],
+            policy,
         )

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from racktwin.engine.cost import Array
 from racktwin.serving.batching import Draft, compose, start_decoding
 from racktwin.serving.blocks import blocks_of, end_growth, safe_steps, settle
-from racktwin.serving.chain import free_slot, next_end, stop, take_slot, wait_behind
+from racktwin.serving.chain import (
+    free_slot,
+    next_end,
+    reversed_in_step,
+    stop,
+    take_slot,
+    wait_behind,
+)
 from racktwin.serving.clock import SPACING, Clock
 from racktwin.serving.compiled import compiled
 from racktwin.serving.fleet import (
@@ -32,6 +37,9 @@ from racktwin.serving.lookup import (
     joules,
     work_row,
 )
+from racktwin.serving.prefix_cache import OWED
+from racktwin.serving.router import seat
+from racktwin.serving.sharing import leave_answer, room_for_units, share, units_of
 
 
 @compiled
@@ -44,13 +52,13 @@ def enqueue(
     prompt: int,
     output: int,
     priority: int,
+    policy: int,
 ) -> int:
-    """A request comes to a replica: to the rank with the fewest requests. Returns its slot."""
-    rank, least = 0, np.int64(1) << 62
-    for each in range(rules.ranks):
-        held = state.ranks[replica, each].running + state.ranks[replica, each].queued
-        if held < least:
-            rank, least = each, held
+    """A request comes to a replica, and there to the rank the router `policy` means it for.
+
+    Returns its slot.
+    """
+    rank = seat(state, rules, policy, replica, number, prompt)
     slot = take_slot(state)
     state.slots[slot].number, state.slots[slot].arrival, state.slots[slot].admitted = (
         number,
@@ -60,7 +68,9 @@ def enqueue(
     state.slots[slot].first, state.slots[slot].prompt, state.slots[slot].computed = -1.0, prompt, 0
     state.slots[slot].left, state.slots[slot].output, state.slots[slot].cached = output, output, 0
     state.slots[slot].begun, state.slots[slot].priority, state.slots[slot].losses = -1, priority, 0
-    state.slots[slot].rank, state.slots[slot].held = rank, 0
+    state.slots[slot].rank, state.slots[slot].held, state.slots[slot].units = rank, 0, 0
+    if rules.unit:
+        state.cache.marks[OWED] += (prompt + output) // rules.unit
     wait_behind(state, replica, rank, slot)
     state.replicas[replica].outstanding += 1
     state.replicas[replica].pending += prompt
@@ -96,35 +106,53 @@ def finish(state: State, rules: Rules, replica: int, slot: int, time: float) -> 
 
 
 @compiled
+def free_ended(state: State, rules: Rules, replica: int, slot: int, blocks: float) -> None:
+    """A request has ended and gives back its `blocks` blocks; its rank is settled."""
+    if rules.unit:
+        leave_answer(state, rules, replica, slot, blocks)
+    else:
+        state.ranks[replica, state.slots[slot].rank].used -= blocks
+
+
+@compiled
 def end_sequences(state: State, rules: Rules, replica: int, time: float) -> None:
     """Finish the sequences whose last step was just done."""
     place = state.replicas[replica].step & (rules.ring - 1)
     slot = state.ring[replica, place]
     state.ring[replica, place] = -1
+    if rules.unit:  # the order in which blocks become idle matters
+        slot = reversed_in_step(state, slot)
     while slot >= 0:
         after = state.slots[slot].after_in_step
         rank = state.slots[slot].rank
         settle(state, rules, replica, rank)
-        state.ranks[replica, rank].used -= end_growth(state, rules, replica, slot)
+        free_ended(state, rules, replica, slot, end_growth(state, rules, replica, slot))
         finish(state, rules, replica, slot, time)
         slot = after
 
 
 @compiled
+def share_prompt(state: State, rules: Rules, replica: int, slot: int) -> None:
+    """The full blocks of a prompt that was just computed can be found from now on."""
+    rank, row = state.slots[slot].rank, state.slots[slot].number
+    settle(state, rules, replica, rank)
+    end = min(units_of(state, row), state.slots[slot].prompt // rules.unit)
+    begin = state.slots[slot].units
+    state.slots[slot].units = share(state, rules, replica, rank, row, begin, end)
+
+
+@compiled
 def end_prompts(state: State, rules: Rules, replica: int, done: int, time: float) -> None:
     """Give the completed prompts their first token; they decode from the coming step on."""
-    first = -1
-    while done >= 0:  # the chain has the last one first
-        before = state.slots[done].after_in_step
-        state.slots[done].after_in_step = first
-        first, done = done, before
-    done = first
+    done = reversed_in_step(state, done)
     while done >= 0:
         slot, done = done, state.slots[done].after_in_step
         if state.slots[slot].first < 0:
             state.slots[slot].first = time
         state.slots[slot].left -= 1
         rank = state.slots[slot].rank
+        if rules.unit:
+            share_prompt(state, rules, replica, slot)
         if state.slots[slot].left:
             start_decoding(state, rules, replica, slot)
             continue
@@ -134,7 +162,7 @@ def end_prompts(state: State, rules: Rules, replica: int, done: int, time: float
             if rules.reserve == 1
             else blocks_of(state.slots[slot].prompt, rules)
         )
-        state.ranks[replica, rank].used -= held
+        free_ended(state, rules, replica, slot, float(held))
         finish(state, rules, replica, slot, time)
 
 
@@ -173,7 +201,7 @@ def account(
     sums[PREFILLED] += prefilled
     sums[BATCH] += seconds * state.replicas[replica].decoding
     context = state.replicas[replica].context - decoded / 2  # on average over the stretch
-    sums[BLOCKS] += seconds * context / rules.block
+    sums[BLOCKS] += seconds * (context / rules.block - state.replicas[replica].shared)
 
 
 @compiled
@@ -350,6 +378,9 @@ def run_round_robin(
             if state.counts[0] == 0 or 2 * state.counts[1] >= len(state.results):
                 begin[replica] = index
                 return False
+            if rules.unit and not room_for_units(state, rules, prompt[index] + output[index]):
+                begin[replica] = index
+                return False
             time = arrival[index]
             advance(state, rules, clock, draft, replica, time)
             enqueue(
@@ -361,6 +392,7 @@ def run_round_robin(
                 prompt[index],
                 output[index],
                 priority[index],
+                0,
             )
             index += replicas
         begin[replica] = index

@@ -16,11 +16,15 @@ from racktwin.serving.fleet import SUMS, Rules
 from racktwin.serving.oracle_rank import Job
 from racktwin.serving.oracle_replica import Replica
 
-Router = Callable[[Sequence[Replica], int, int], int]
+Router = Callable[[Sequence[Replica], Job, int], int]
+BY_PREFIX = ("prefix_aware", "kv_aware")
 
 
 class Request(NamedTuple):
-    """A request; arrival: s; prompt, output: tokens; pause: s after request `after` has ended."""
+    """A request; arrival: s; prompt, output: tokens; pause: s after request `after` has ended.
+
+    ids: of the units of its prompt, see `Rules.unit`; the last may be part full.
+    """
 
     arrival: float
     prompt: int
@@ -28,10 +32,11 @@ class Request(NamedTuple):
     priority: int = 0
     after: int = -1
     pause: float = 0.0
+    ids: tuple[int, ...] = ()
 
 
 class Result(NamedTuple):
-    """A request that was served; times in s."""
+    """A request that was served; times in s; cached: tokens found when it was first admitted."""
 
     number: int
     arrival: float
@@ -39,6 +44,7 @@ class Result(NamedTuple):
     first: float
     finish: float
     losses: int
+    cached: int = 0
 
 
 def _mixed(value: int) -> int:
@@ -50,21 +56,35 @@ def _mixed(value: int) -> int:
 
 
 def _least(load: Callable[[Replica], float]) -> Router:
-    return lambda pool, number, count: min(range(len(pool)), key=lambda at: load(pool[at]))
+    return lambda pool, job, count: min(range(len(pool)), key=lambda at: load(pool[at]))
 
 
-def _power_of_two(pool: Sequence[Replica], number: int, count: int) -> int:
-    one, other = _mixed(number) % len(pool), (_mixed(number) >> 32) % len(pool)
+def _power_of_two(pool: Sequence[Replica], job: Job, count: int) -> int:
+    one, other = _mixed(job.number) % len(pool), (_mixed(job.number) >> 32) % len(pool)
     return min((one, other), key=lambda at: pool[at].outstanding)
 
 
-# pool, number of the request, how many came before it -> index of the replica it goes to
+def _prefix_aware(pool: Sequence[Replica], job: Job, count: int) -> int:
+    return min(range(len(pool)), key=lambda at: (-pool[at].longest(job), pool[at].outstanding))
+
+
+def _kv_aware(pool: Sequence[Replica], job: Job, count: int) -> int:
+    def tokens(replica: Replica) -> float:
+        mean = (replica.context + replica.pending) / replica.rules.ranks
+        return mean - replica.longest(job) * replica.rules.unit
+
+    return min(range(len(pool)), key=lambda at: tokens(pool[at]))
+
+
+# pool, the request, how many came before it -> index of the replica it goes to
 ROUTERS: dict[str, Router] = {
-    "round_robin": lambda pool, number, count: count % len(pool),
+    "round_robin": lambda pool, job, count: count % len(pool),
     "least_outstanding": _least(lambda replica: replica.outstanding),
     "least_kv": _least(lambda replica: replica.context + replica.pending),
     "power_of_two": _power_of_two,
     "input_balanced": _least(lambda replica: replica.pending),
+    "prefix_aware": _prefix_aware,
+    "kv_aware": _kv_aware,
 }
 
 
@@ -99,6 +119,35 @@ class Arrivals:
             heapq.heappush(self.heap, (ready, False, follower))
 
 
+def _heirs(rules: Rules, requests: Sequence[Request]) -> dict[int, Sequence[int]]:
+    """By request the units of the first one after it that begins with its whole prompt."""
+    heirs: dict[int, Sequence[int]] = {}
+    for request in requests:
+        if request.after >= 0 and request.after not in heirs:
+            before, units = _units(rules, requests[request.after]), _units(rules, request)
+            if units[: len(before)] == before:
+                heirs[request.after] = units
+    return heirs
+
+
+def _units(rules: Rules, request: Request) -> tuple[int, ...]:
+    """Full units of a prompt."""
+    return request.ids[: request.prompt // rules.unit] if rules.unit else ()
+
+
+def arriving(rules: Rules, request: Request, number: int, time: float) -> Job:
+    """A request as a replica takes it, at `time`, s."""
+    job = Job(number, time, request.prompt, request.output, request.priority)
+    job.ids = _units(rules, request)
+    return job
+
+
+def result(job: Job, finish: float) -> Result:
+    """The result of a request that ended at `finish`, s."""
+    times = (job.arrival, job.admitted, job.first, finish)
+    return Result(job.number, *times, job.losses, job.cached)
+
+
 def simulate(
     rules: Rules,
     clock: Clock,
@@ -110,22 +159,22 @@ def simulate(
     """Serve `requests`, in order of arrival; returns one result each that ended, and the sums."""
     pool = [Replica(rules, clock) for _ in range(replicas)]
     arrivals, results, count = Arrivals(requests, concurrency), [], 0
+    heirs = _heirs(rules, requests)
     while True:
         starts = [(each.now, at) for at, each in enumerate(pool) if each.busy]
         start, first = min(starts, default=(float("inf"), -1))
         if arrivals.heap and arrivals.heap[0][0] <= start:
             time, _, number = heapq.heappop(arrivals.heap)
-            asked = requests[number]
-            job = Job(number, time, asked.prompt, asked.output, asked.priority)
-            pool[ROUTERS[router](pool, number, count)].take(job)
+            job = arriving(rules, requests[number], number, time)
+            job.answer = heirs.get(number, ())
+            chosen = pool[ROUTERS[router](pool, job, count)]
+            chosen.take(job, by_prefix=router in BY_PREFIX)
             count += 1
             continue
         if first < 0:
             break
         for job, finish in pool[first].go():
             arrivals.release(job.number, finish)
-            results.append(
-                Result(job.number, job.arrival, job.admitted, job.first, finish, job.losses)
-            )
+            results.append(result(job, finish))
     sums = {name: sum(each.sums[name] for each in pool) for name in SUMS}
     return sorted(results), sums

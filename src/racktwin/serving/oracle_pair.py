@@ -11,7 +11,15 @@ from typing import NamedTuple
 
 from racktwin.serving.clock import Clock
 from racktwin.serving.fleet import Rules
-from racktwin.serving.oracle import ROUTERS, Arrivals, Request, Result
+from racktwin.serving.oracle import (
+    BY_PREFIX,
+    ROUTERS,
+    Arrivals,
+    Request,
+    Result,
+    arriving,
+    result,
+)
 from racktwin.serving.oracle_rank import Job, Rank
 from racktwin.serving.oracle_replica import Replica
 
@@ -26,12 +34,13 @@ class Pool(NamedTuple):
 
 
 class Cache(NamedTuple):
-    """A computed prompt: its request, where it lies, its blocks there."""
+    """A computed prompt: its request, where it lies, its blocks there but for shared units."""
 
     job: Job
     replica: Replica
     rank: Rank
     blocks: int
+    units: list[int]
 
 
 class Pair:
@@ -52,16 +61,18 @@ class Pair:
     def keep(self, job: Job, output: int, replica: Replica, rank: Rank) -> None:
         """A prompt of an answer of `output` tokens is computed; its cache waits to leave."""
         job.output, job.left = output, output - 1
-        blocks = ceil(job.prompt / replica.rules.block)
+        rank.hold(job, job.ids)
+        units, job.units = job.units, []
+        blocks = ceil(job.prompt / replica.rules.block) - len(units) * rank.weight
         rank.kept += blocks
-        self.queue.append(Cache(job, replica, rank, blocks))
+        self.queue.append(Cache(job, replica, rank, blocks, units))
 
     def depart(self, time: float) -> None:
         """Caches leave in order while the decode pool has room, at `time`, s, or later."""
         while self.queue:
             cache = self.queue[0]
             job = cache.job
-            replica = self.decode[self.router(self.decode, job.number, self.departed)]
+            replica = self.decode[self.router(self.decode, job, self.departed)]
             rank, rules = min(replica.ranks, key=lambda rank: rank.requests), replica.rules
             job.promised = ceil((job.prompt + job.left) / rules.block)
             blocks = job.promised if rules.reserve == 1 else ceil(job.prompt / rules.block)
@@ -85,6 +96,8 @@ class Pair:
         cache.job.steps, cache.job.computed = 0, cache.job.prompt
         rank.running.append(cache.job)
         replica.wake(time)
+        cache.rank.trim()
+        cache.rank.let_go(cache.units)
         cache.rank.kept -= cache.blocks
         if any(rank.waiting for rank in cache.replica.ranks):
             cache.replica.wake(time)
@@ -109,7 +122,7 @@ def simulate(
 
     def end(job: Job, finish: float) -> None:
         arrivals.release(job.number, finish)
-        results.append(Result(job.number, job.arrival, job.admitted, job.first, finish, job.losses))
+        results.append(result(job, finish))
 
     while True:
         landing = pair.flying[0][0] if pair.flying else inf
@@ -122,9 +135,10 @@ def simulate(
             pair.land()
         elif arrival == soonest:
             time, _, number = heapq.heappop(arrivals.heap)
-            chosen = ROUTERS[prefill.router](pair.prefill, number, arrived)
-            asked = requests[number]
-            pair.prefill[chosen].take(Job(number, time, asked.prompt, 1, asked.priority))
+            job = arriving(prefill.rules, requests[number], number, time)
+            job.output = 1
+            chosen = ROUTERS[prefill.router](pair.prefill, job, arrived)
+            pair.prefill[chosen].take(job, by_prefix=prefill.router in BY_PREFIX)
             arrived += 1
         elif first == soonest:
             replica = pair.prefill[source]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import ceil
 
 from racktwin.serving.fleet import Rules
+from racktwin.serving.oracle_cache import Cache
 from racktwin.serving.oracle_clock import Chunk
 
 
@@ -15,6 +17,8 @@ class Job:
 
     prompt: tokens to compute before the next one is won, `computed` of them are; left: output
     tokens to come when that began; steps: decode steps since, None while the prompt is computed.
+    ids: of the full units of its prompt; answer: of those of its prompt and answer, where known;
+    units: those it holds in the cache. cached: tokens found when it was first admitted.
     """
 
     number: int
@@ -29,6 +33,10 @@ class Job:
     steps: int | None = None
     promised: int = 0
     losses: int = 0
+    ids: Sequence[int] = ()
+    answer: Sequence[int] = ()
+    units: list[int] = field(default_factory=list)
+    cached: int = 0
 
     def blocks(self, rules: Rules, ahead: int = 0) -> float:
         """Blocks it holds, or will after `ahead` more decode steps."""
@@ -73,6 +81,7 @@ class Rank:
     since: int = 0
     kept: float = 0.0
     landing: int = 0
+    cache: Cache = field(default_factory=Cache)
 
     @property
     def requests(self) -> int:
@@ -90,8 +99,47 @@ class Rank:
         return next((job for job in self.running if job.steps is None), None)
 
     def used(self, ahead: int = 0) -> float:
-        """Blocks in use, or after `ahead` more steps of its decoding sequences."""
-        return self.kept + sum(job.blocks(self.rules, ahead) for job in self.running)
+        """Blocks in use, or after `ahead` more steps of decoding; a shared one counts once."""
+        each = sum(job.blocks(self.rules, ahead) for job in self.running)
+        again = sum(len(job.units) for job in self.running) - len(self.cache.held)
+        return self.kept + each - again * self.weight
+
+    @property
+    def weight(self) -> int:
+        """Blocks of a unit of the prefix cache."""
+        return self.rules.unit // self.rules.block
+
+    def trim(self, ahead: int = 0) -> None:
+        """Drop idle units whose room is needed by now, or in `ahead` more steps."""
+        if self.rules.unit:
+            self.cache.trim((self.rules.blocks - self.used(ahead)) // self.weight)
+
+    def prefix(self, job: Job) -> list[int]:
+        """The units of a prompt that are cached; at least one token is computed."""
+        unit = self.rules.unit
+        return self.cache.prefix(job.ids[: (job.prompt - 1) // unit]) if unit else []
+
+    def hold(self, job: Job, ids: Sequence[int]) -> None:
+        """A request goes on to hold the units `ids`, of which it holds the first already."""
+        for unit in ids[len(job.units) :]:
+            self.cache.hold(unit)
+            job.units.append(unit)
+
+    def let_go(self, units: list[int]) -> None:
+        """Nobody holds `units` for a request any more, the last one first."""
+        while units:
+            self.cache.let_go(units.pop())
+
+    def leave(self, job: Job) -> None:
+        """A request that ran lets its blocks go."""
+        self.running.remove(job)
+        self.let_go(job.units)
+
+    def end(self, job: Job) -> None:
+        """A request has its last token; of that one nothing is cached."""
+        if self.rules.unit:
+            self.hold(job, job.answer[: (job.prompt + job.left) // self.rules.unit])
+        self.leave(job)
 
     def queue(self, job: Job, *, first: bool = False) -> None:
         """Put into the queue: behind, or ahead of, those of the same priority."""
@@ -109,7 +157,8 @@ class Rank:
             gone = max(newest_first, key=lambda job: (-job.given(self.rules), job.prompt))
         else:
             gone = max(newest_first, key=lambda job: job.priority)
-        self.running.remove(gone)
+        self.cache.trim(0)
+        self.leave(gone)
         gone.lose(self.rules)
         self.queue(gone, first=self.rules.reserve != 2)
         return gone
@@ -155,22 +204,32 @@ class Rank:
             job = self.waiting[0]
             if any(other.computed < other.prompt for other in self.running):
                 return
-            new = min(job.prompt, budget)
-            if not rules.chunked and new < job.prompt <= rules.budget:
+            self.trim(int(rules.mixed))
+            found = self.prefix(job)
+            known = len(found) * rules.unit
+            new = min(job.prompt - known, budget)
+            if not rules.chunked and new < job.prompt - known <= rules.budget:
                 return
-            if not self.fits(job, new, step, [other for other, _ in drafted]):
+            if not self.fits(job, found, new, step, [other for other, _ in drafted]):
                 return
+            self.hold(job, found)
             self.running.append(self.waiting.pop(0))
             job.promised = ceil((job.prompt + job.left) / rules.block)
-            job.computed = new
-            job.admitted = time if job.admitted < 0 else job.admitted
-            drafted.append((job, Chunk(new, 0)))
+            job.computed = known + new
+            if job.admitted < 0:
+                job.admitted, job.cached = time, known
+            drafted.append((job, Chunk(new, known)))
             budget -= new
 
-    def fits(self, job: Job, new: int, step: int, coming: list[Job]) -> bool:
-        """Whether a prompt may start with `new` tokens; `coming`: prompts of the same step."""
+    def fits(self, job: Job, found: list[int], new: int, step: int, coming: list[Job]) -> bool:
+        """Whether a prompt may start with `new` tokens behind the units it found.
+
+        coming: prompts of the same step.
+        """
         rules = self.rules
         free = rules.blocks - self.used(int(rules.mixed))
+        free += sum(unit in self.cache.held for unit in found) * self.weight
+        new += len(found) * rules.unit
         if rules.reserve == 1:
             return ceil((job.prompt + job.left) / rules.block) <= free
         if rules.reserve == 0 or not self.running:

@@ -21,16 +21,25 @@ class Replica:
         self.now, self.busy, self.step, self.held_back = 0.0, False, 0, 0
         self.sums = dict.fromkeys(SUMS, 0.0)
 
-    def take(self, job: Job) -> None:
-        """A request arrives: to the rank with the fewest."""
+    def take(self, job: Job, *, by_prefix: bool) -> None:
+        """A request arrives: to the rank with the fewest, or to the one with its longest prefix."""
         job.left = job.output
-        min(self.ranks, key=lambda rank: rank.requests).queue(job)
+
+        def order(rank: Rank) -> tuple[int, int]:
+            known = len(rank.prefix(job)) if by_prefix else 0
+            return -known, rank.requests
+
+        min(self.ranks, key=order).queue(job)
         self.wake(job.arrival)
 
     def wake(self, time: float) -> None:
         """There is something to do from `time`, s, on."""
         if not self.busy:
             self.busy, self.now = True, time
+
+    def longest(self, job: Job) -> int:
+        """Units of the prompt on the rank that has most."""
+        return max(len(rank.prefix(job)) for rank in self.ranks)
 
     @property
     def outstanding(self) -> int:
@@ -86,10 +95,17 @@ class Replica:
             return []
         self.account(drafts, batches)
         self.step += decodes
-        ended = [job for batch in batches for job in self.decode(batch)]
-        ended += [job for draft in drafts for job in self.prefill(draft)]
+        ended = [
+            job
+            for rank, batch in zip(self.ranks, batches, strict=True)
+            for job in self.decode(rank, batch)
+        ]
+        ended += [
+            job
+            for rank, draft in zip(self.ranks, drafts, strict=True)
+            for job in self.prefill(rank, draft)
+        ]
         for job in ended:
-            next(rank for rank in self.ranks if job in rank.running).running.remove(job)
             self.sums["finished"] += 1
             self.sums["losses"] += job.losses
         return [(job, self.now) for job in ended]
@@ -102,6 +118,7 @@ class Replica:
             for batch, draft in zip(batches, drafts, strict=True)
         ]
         context, total = self.context, sum(load.batch for load in loads)
+        shared = sum(rank.cache.again * rank.weight for rank in self.ranks)
         seconds, joules = priced(self.clock, loads, context)
         self.now += seconds
         done = {
@@ -111,23 +128,30 @@ class Replica:
             "prefill_tokens": sum(chunk.new for draft in drafts for _, chunk in draft),
             "joules": joules,
             "batch_seconds": seconds * sum(len(rank.decoding) for rank in self.ranks),
-            "block_seconds": seconds * (context + rules.gain * total / 2) / rules.block,
+            "block_seconds": seconds * ((context + rules.gain * total / 2) / rules.block - shared),
         }
         for name, amount in done.items():
             self.sums[name] += amount
 
-    def decode(self, batch: list[Job]) -> list[Job]:
+    def decode(self, rank: Rank, batch: list[Job]) -> list[Job]:
         """Every sequence wins its tokens; returns those that end."""
         for job in batch:
             assert job.steps is not None
             job.steps += 1
-        return [job for job in batch if job.steps == ceil(job.left / self.rules.gain)]
+        rank.trim()
+        ended = [job for job in batch if job.steps == ceil(job.left / self.rules.gain)]
+        for job in ended:
+            rank.end(job)
+        return ended
 
-    def prefill(self, draft: Draft) -> list[Job]:
+    def prefill(self, rank: Rank, draft: Draft) -> list[Job]:
         """Complete prompts give their first token; returns those that need no more."""
         done = [job for job, _ in draft if job.computed == job.prompt]
         for job in done:
             job.first = self.now if job.first < 0 else job.first
             job.left -= 1
             job.steps = 0
+            rank.hold(job, job.ids)
+            if job.left == 0:
+                rank.end(job)
         return [job for job in done if job.left == 0]

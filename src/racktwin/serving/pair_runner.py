@@ -62,7 +62,7 @@ class Pair:
             heap=np.zeros(slots + 1, HEAP),
             port=np.zeros(prefill.replicas),
             landing=np.zeros((decode.replicas, decode.rules.ranks), np.int64),
-            marks=np.zeros(5, np.int64),
+            marks=np.zeros(6, np.int64),
             start=start,
             pace=pace,
         )
@@ -100,6 +100,7 @@ class Pair:
         """Go on to `until`, s; False when more of the stream is needed on the way."""
         self.released.start()
         prefill, decode = self.pools["prefill"], self.pools["decode"]
+        prefill.know(self.window.prefixes.known)
         while True:
             self._make_room()
             done = run_disaggregated(

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from racktwin.serving.batching import Draft
 from racktwin.serving.clock import Clock
-from racktwin.serving.fleet import RESULT, SLOT, STEP, SUMS, Floats, Rules, state
+from racktwin.serving.fleet import RESULT, SLOT, STEP, SUMS, Floats, Known, Rules, state
+from racktwin.serving.prefix_cache import ASKED, LEFT, MOST, OWED, grown
 from racktwin.serving.scheduling import ring_for
 
 SLOTS = 1 << 15  # requests there is room for at first
@@ -30,7 +31,8 @@ class Pool:
         return len(self.state.replicas)
 
     def grow(self) -> None:
-        """Twice as many slots, when none is free; room for the results of all."""
+        """Twice as many slots, when none is free; room for the results of all, and for prefixes."""
+        self._grow_cache()
         old, left = self.state, int(self.state.counts[0])
         if left:
             return
@@ -42,6 +44,20 @@ class Pool:
             free=np.concatenate([more, np.zeros(count, np.int64)]),
         )
         self.state.counts[0] = count
+
+    def _grow_cache(self) -> None:
+        """Twice as many entries in the prefix caches, when those left are too few."""
+        cache = self.state.cache
+        asked = int(cache.marks[OWED] + cache.marks[ASKED] - cache.marks[LEFT])
+        if cache.marks[ASKED] and asked > 0:
+            count = len(cache.entries)
+            more = min(int(cache.marks[MOST]), max(2 * count, count + asked))
+            self.state = self.state._replace(cache=grown(cache, more))
+        cache.marks[ASKED] = 0
+
+    def know(self, known: Known) -> None:
+        """Prefixes of the requests in the window."""
+        self.state = self.state._replace(known=known)
 
     def hold_ends(self, output: int) -> None:
         """Make the ring of ends long enough for answers of `output` tokens."""

@@ -83,6 +83,7 @@ class RoundRobin:
         rows = slice(self.next, end)
         turn = window.base + self.next
         begin = (np.arange(pool.replicas, dtype=np.int64) - turn) % pool.replicas
+        pool.know(window.prefixes.known)
         done = False
         while not done:
             done = run_round_robin(
@@ -219,6 +220,7 @@ class Routed:
     def run(self, until: float) -> bool:
         """Go on to `until`, s; False when more of the stream is needed on the way."""
         pool = self.pools["serve"]
+        pool.know(self.window.prefixes.known)
         self.released.start()
         while True:
             done = run_routed(

@@ -97,6 +97,11 @@ def blocks(fit: MemoryFit, context: float) -> int:
     return ENDLESS if math.isinf(held) else int(held * math.ceil(context / fit.block))
 
 
+def unit(size: int, fit: MemoryFit) -> int:
+    """Tokens of a unit of the prefix cache: whole KV blocks and prefix blocks of `size` tokens."""
+    return math.lcm(size, fit.block)
+
+
 def _states(fit: MemoryFit) -> float:
     """Sequences whose recurrent states fit."""
     if not fit.state_bytes_per_sequence:

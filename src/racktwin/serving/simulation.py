@@ -18,7 +18,7 @@ from racktwin.serving.pool import Pool
 from racktwin.serving.router import ROUTERS
 from racktwin.serving.runner import RoundRobin, Routed, Runner
 from racktwin.serving.sample import Sample
-from racktwin.serving.scheduling import rules, sized_clock
+from racktwin.serving.scheduling import rules, sized_clock, unit
 from racktwin.serving.steady import Served
 from racktwin.serving.timeline import MOST, MOST_FIXED, Timeline
 from racktwin.serving.trace import Trace
@@ -40,6 +40,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     """How a stream is to be run.
 
     concurrency: requests in flight in a closed loop, 0 for an open load. router: one of `ROUTERS`.
+    prefix_cache: on where the stream tells prefixes and the engine keeps them.
     resolution: s between readings, 0 for a free choice. expected: s of arrivals, 0 if not known.
     window: from and to, s, of the steps that are kept. rows: takes finished requests, a column per
     name. watch: told the simulated time, s, and the requests finished, after each reading; False
@@ -48,6 +49,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
     concurrency: int = 0
     router: str = "round_robin"
+    prefix_cache: bool = True
     limits: Limits = Limits()
     definition: Definition = DEFINITIONS["vllm"]
     resolution: float = 0.0
@@ -73,8 +75,12 @@ class Simulation:
         first = self._next()
         if first is None or not len(first):
             raise BadInput([Finding("trace", "holds no request")], "simulate")
-        self.sample_has_prefixes = first.block_size > 0
-        self.window = Window(self._fits)
+        self.prompts = "prefill" if "prefill" in self.deployment.pools else "serve"
+        size = first.block_size if order.prefix_cache else 0
+        memory = served.memory[self.prompts]
+        self.stateful = size > 0 and memory.cache.state > 0
+        self.unit = 0 if self.stateful or not size else unit(size, memory)
+        self.window = Window(self._fits, self.unit)
         self.runner = self._runner(first)
         lasts = 0.0 if order.concurrency else order.expected or first.duration
         step = order.resolution or max(SHORTEST, lasts / BINS)
@@ -141,6 +147,7 @@ class Simulation:
             role: rules(asked, role, self.served.memory[role], float(size.mean()))
             for role in asked.pools
         }
+        made[self.prompts] = made[self.prompts]._replace(unit=self.unit)
         held = (each.blocks * each.block for each in made.values())
         self.longest = min(asked.model.architecture.context, *held)
         longest = min(int(size.max()), self.longest)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from racktwin.serving.fleet import Floats, Ints
+from racktwin.serving.prefixes import Prefixes
 from racktwin.serving.trace import Trace
 
 NEVER = -1.0  # pause of a request that waits for no other
@@ -29,7 +30,7 @@ class Window:
     """Requests by number: `base` is that of row 0.
 
     index: place in the stream; arrival: s; prompt, output: tokens; after: row that must finish
-    first, negative for none; pause: s behind it. finish: s, NaN until then.
+    first, negative for none; pause: s behind it. finish: s, NaN until then. prefixes: their units.
     """
 
     index: Ints
@@ -41,8 +42,8 @@ class Window:
     pause: Floats
     finish: Floats
 
-    def __init__(self, fits: Fits) -> None:
-        self.fits, self.base = fits, 0
+    def __init__(self, fits: Fits, unit: int = 0) -> None:
+        self.fits, self.base, self.prefixes = fits, 0, Prefixes(unit)
         self.refused = 0
         self.longest_refused = 0
         self.refused_rows: set[int] = set()
@@ -81,6 +82,7 @@ class Window:
             place = np.searchsorted(self.index, self.after[waiting])
             known = self.index[place] == self.after[waiting]
             self.after[waiting] = np.where(known, place, -2)
+        self.prefixes.add(stretch, keep, self.after[before:])
         return len(index)
 
     def _kept(self, stretch: Trace) -> NDArray[np.bool_]:
@@ -110,4 +112,5 @@ class Window:
         gone = (self.after < 0) & (self.pause >= 0)
         self.after[gone] = -2
         self.base += done
+        self.prefixes.drop(done)
         return done

@@ -1,0 +1,163 @@
+"""Blocks that requests share through the prefix cache of their rank.
+
+`used` counts a block once, however many running requests hold it; idle blocks are not in it. They
+have the room that running requests leave. Blocks that decoding takes are counted late (see
+`blocks`), so idle ones are dropped, up to date, whenever that could make a difference: before a
+search and before blocks become free.
+"""
+
+from __future__ import annotations
+
+from racktwin.serving.blocks import settle
+from racktwin.serving.compiled import compiled
+from racktwin.serving.fleet import Rules, State
+from racktwin.serving.prefix_cache import (
+    ASKED,
+    LEFT,
+    MOST,
+    OWED,
+    find,
+    hold,
+    insert,
+    let_go,
+    trim,
+)
+
+
+@compiled
+def units_of(state: State, row: int) -> int:
+    """Units of the prompt of a request whose ids are known."""
+    return state.known.rows[row + 1].start - state.known.rows[row].start
+
+
+@compiled
+def make_way(state: State, rules: Rules, replica: int, rank: int, growth: float) -> None:
+    """Drop idle units whose room a rank, settled, and `growth` blocks more need."""
+    room = max(rules.blocks - state.ranks[replica, rank].used - growth, 0.0)
+    weight = rules.unit // rules.block
+    trim(state.cache, replica * rules.ranks + rank, int(room // weight))
+
+
+@compiled
+def cached_units(
+    state: State, rules: Rules, replica: int, rank: int, row: int, prompt: int
+) -> tuple[int, int]:
+    """Leading units of a prompt (tokens) in a rank's cache, and how many of them are idle.
+
+    One token is left to compute.
+    """
+    most = min(units_of(state, row), (prompt - 1) // rules.unit)
+    first, idle = state.known.rows[row].start, 0
+    for unit in range(most):
+        entry = find(state.cache, replica * rules.ranks + rank, state.known.ids[first + unit])
+        if entry < 0:
+            return unit, idle
+        idle += state.cache.entries[entry].holders == 0
+    return most, idle
+
+
+@compiled
+def prefix_on(state: State, rules: Rules, replica: int, rank: int, row: int, prompt: int) -> int:
+    """Leading units of a prompt (tokens) in a rank's cache as it is after the last step."""
+    units, _ = cached_units(state, rules, replica, rank, row, prompt)
+    if units == 0:
+        return 0
+    settle(state, rules, replica, rank)
+    make_way(state, rules, replica, rank, 0.0)
+    units, _ = cached_units(state, rules, replica, rank, row, prompt)
+    return units
+
+
+@compiled
+def prefix_units(state: State, rules: Rules, replica: int, row: int, prompt: int) -> int:
+    """Leading units of a prompt (tokens) on the rank of a replica that has most."""
+    most = 0
+    for rank in range(rules.ranks):
+        most = max(most, prefix_on(state, rules, replica, rank, row, prompt))
+    return most
+
+
+@compiled
+def share(
+    state: State, rules: Rules, replica: int, rank: int, row: int, begin: int, end: int
+) -> int:
+    """Let the cache have computed units `begin` to `end` of a row; its rank is settled.
+
+    Of a unit that is there already the request's own copy goes. Returns the units it then holds.
+    """
+    weight, first = rules.unit // rules.block, state.known.rows[row].start
+    make_way(state, rules, replica, rank, 0.0)
+    for unit in range(begin, end):
+        block = state.known.ids[first + unit]
+        entry = find(state.cache, replica * rules.ranks + rank, block)
+        if entry < 0:
+            if not insert(state.cache, replica * rules.ranks + rank, block):
+                return unit
+        elif not hold(state.cache, entry):
+            state.ranks[replica, rank].used -= weight
+            state.replicas[replica].shared += weight
+    return max(begin, end)
+
+
+@compiled
+def take_units(state: State, rules: Rules, replica: int, rank: int, row: int, units: int) -> None:
+    """A request takes the first `units` units of its prompt from the cache."""
+    weight, first = rules.unit // rules.block, state.known.rows[row].start
+    for unit in range(units):
+        block = state.known.ids[first + unit]
+        if hold(state.cache, find(state.cache, replica * rules.ranks + rank, block)):
+            state.ranks[replica, rank].used += weight
+        else:
+            state.replicas[replica].shared += weight
+
+
+@compiled
+def give_units(state: State, rules: Rules, replica: int, rank: int, row: int, units: int) -> None:
+    """A request lets its units go, the last one first."""
+    weight, first = rules.unit // rules.block, state.known.rows[row].start
+    for unit in range(units - 1, -1, -1):
+        block = state.known.ids[first + unit]
+        if let_go(state.cache, find(state.cache, replica * rules.ranks + rank, block)):
+            state.ranks[replica, rank].used -= weight
+        else:
+            state.replicas[replica].shared -= weight
+
+
+@compiled
+def free_blocks(state: State, rules: Rules, replica: int, slot: int, blocks: float) -> None:
+    """A request gives back the `blocks` blocks it holds; its rank is settled."""
+    rank = state.slots[slot].rank
+    if rules.unit:
+        units = state.slots[slot].units
+        blocks -= units * (rules.unit // rules.block)
+        make_way(state, rules, replica, rank, 0.0)
+        give_units(state, rules, replica, rank, state.slots[slot].number, units)
+        state.slots[slot].units = 0
+    state.ranks[replica, rank].used -= blocks
+
+
+@compiled
+def leave_answer(state: State, rules: Rules, replica: int, slot: int, blocks: float) -> None:
+    """A request has ended: its blocks, answer included, stay for the one that goes on from it."""
+    row, rank = state.slots[slot].number, state.slots[slot].rank
+    tokens = state.slots[slot].prompt + state.slots[slot].left  # of the last one nothing is kept
+    state.cache.marks[OWED] -= (tokens + 1) // rules.unit
+    heir, units = state.known.rows[row].heir, state.slots[slot].units
+    if heir < 0:
+        free_blocks(state, rules, replica, slot, blocks)
+        return
+    end = min(tokens // rules.unit, units_of(state, heir))
+    units = share(state, rules, replica, rank, heir, units, end)
+    give_units(state, rules, replica, rank, heir, units)
+    state.slots[slot].units = 0
+    state.ranks[replica, rank].used -= blocks - units * (rules.unit // rules.block)
+
+
+@compiled
+def room_for_units(state: State, rules: Rules, tokens: int) -> bool:
+    """Whether the cache has entries for what a request of `tokens` tokens may bring."""
+    marks, wanted = state.cache.marks, tokens // rules.unit
+    if marks[LEFT] - marks[OWED] >= wanted or len(state.cache.entries) >= marks[MOST]:
+        return True
+    marks[ASKED] = wanted
+    return False
