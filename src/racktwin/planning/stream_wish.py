@@ -52,7 +52,10 @@ class Wish:
     seed
         Another draw of the same statistics, 0 by default.
     router
-        round_robin, least_outstanding, least_kv, power_of_two, input_balanced; over all copies.
+        round_robin, least_outstanding, least_kv, power_of_two, input_balanced, prefix_aware,
+        kv_aware; over all copies.
+    prefix_cache
+        on or off; on by default, where the trace tells which prompts begin alike.
     slo_ttft
         A good request has its first token within: 2s.
     slo_tpot
@@ -78,6 +81,7 @@ class Wish:
     scale: float = 1.0
     seed: int = 0
     router: str | None = None
+    prefix_cache: str = "on"
     slo_ttft: str | None = None
     slo_tpot: str | None = None
     slo_e2e: str | None = None
@@ -98,6 +102,7 @@ class Reader:
         wish = self.wish
         self._load()
         self._among("--router", wish.router, ROUTERS)
+        self._among("--prefix-cache", wish.prefix_cache, ("on", "off"))
         self._among("--definitions", wish.definitions, DEFINITIONS)
         limits = {name: self._seconds(f"--slo-{name}") for name in ("ttft", "tpot", "e2e")}
         window, resolution = self._window(), self._seconds("--resolution")
@@ -108,6 +113,7 @@ class Reader:
         return Order(
             concurrency=wish.concurrency or 0,
             router=wish.router or "least_outstanding",
+            prefix_cache=wish.prefix_cache == "on",
             limits=Limits(**{name: each for name, each in limits.items() if each}),
             definition=DEFINITIONS[wish.definitions],
             resolution=resolution or 0.0,
