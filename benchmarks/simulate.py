@@ -20,6 +20,7 @@ from racktwin.serving.workload import workload
 
 FILE = Path(__file__).parents[1] / "examples/deepseek-r1-gb300-288xdp16.yaml"
 REQUESTS = 1_000_000
+CONVERSATION, TURNS = "mooncake-conversation", 2500
 HOUR = ("mlperf-deepseek-r1", 0.8)
 GOALS = {"round_robin": "2 s CPU", "least_outstanding": "3 s CPU"}
 
@@ -37,6 +38,17 @@ def _run(rate: str, router: str) -> Callable[[], Work]:
     return run
 
 
+def _cached(router: str) -> Callable[[], Work]:
+    served = Served(read_deployment(FILE)[0])
+    trace = workload(CONVERSATION).trace(TURNS)
+
+    def run() -> Work:
+        outcome(simulate(served, iter([trace]), Order(router=router)))
+        return Work(TURNS, "requests")
+
+    return run
+
+
 def _hour() -> Work:
     """One hour at 80 % of what the steady state says the cluster carries."""
     served = Served(read_deployment(FILE)[0])
@@ -50,23 +62,36 @@ def _hour() -> Work:
     return Work(done.finished, "requests")
 
 
-BENCHMARKS = [
-    Benchmark(
-        name="simulate",
-        phase=router,
-        size=f"{REQUESTS:,} requests at {rate}, 4,608 GPUs, percentiles",
-        run=_run(rate, router),
-        goal=GOALS.get(router, ""),
-    )
-    for rate in ("2000/s", "20000/s")
-    for router in ROUTERS[:2]
-] + [
-    Benchmark(
-        name="simulate",
-        phase="round_robin",
-        size="1 h of mlperf-deepseek-r1 at 80 %, 4,608 GPUs",
-        run=_hour,
-        goal="60 s wall",
-        repeats=1,
-    )
-]
+BENCHMARKS = (
+    [
+        Benchmark(
+            name="simulate",
+            phase=router,
+            size=f"{REQUESTS:,} requests at {rate}, 4,608 GPUs, percentiles",
+            run=_run(rate, router),
+            goal=GOALS.get(router, ""),
+        )
+        for rate in ("2000/s", "20000/s")
+        for router in ROUTERS[:2]
+    ]
+    + [
+        Benchmark(
+            name="simulate",
+            phase=router,
+            size=f"{TURNS:,} requests of {CONVERSATION}, prefix cache on, 4,608 GPUs",
+            run=_cached(router),
+            goal="0.5 s CPU",
+        )
+        for router in ("least_outstanding", "prefix_aware")
+    ]
+    + [
+        Benchmark(
+            name="simulate",
+            phase="round_robin",
+            size="1 h of mlperf-deepseek-r1 at 80 %, 4,608 GPUs",
+            run=_hour,
+            goal="60 s wall",
+            repeats=1,
+        )
+    ]
+)
