@@ -117,6 +117,13 @@ def test_the_loads_are_hard_enough() -> None:
     assert 0.1 * hits[1] < hits[0] < 0.8 * hits[1]
 
 
+def test_a_request_without_a_whole_unit_needs_no_room() -> None:
+    """Entries that are used and still owed leave less than nothing."""
+    requests = [Request(0.0, 40, 40, ids=tuple(range(10))), Request(20.0, 1, 1, ids=(99,))]
+    found = pool.run(SMALL, pool.constant(), requests, slots=2)
+    assert found.results[1].finish == 21.0
+
+
 def test_one_token_is_computed() -> None:
     """Of 12 tokens that are all known 8 are found; a prompt under way cannot be found yet."""
     requests = [

@@ -157,7 +157,9 @@ def leave_answer(state: State, rules: Rules, replica: int, slot: int, blocks: fl
 def room_for_units(state: State, rules: Rules, tokens: int) -> bool:
     """Whether the cache has entries for what a request of `tokens` tokens may bring."""
     marks, wanted = state.cache.marks, tokens // rules.unit
-    if marks[LEFT] - marks[OWED] >= wanted or len(state.cache.entries) >= marks[MOST]:
+    if wanted == 0 or marks[LEFT] - marks[OWED] >= wanted:
+        return True
+    if len(state.cache.entries) >= marks[MOST]:
         return True
     marks[ASKED] = wanted
     return False
