@@ -62,9 +62,11 @@ def prefix_on(state: State, rules: Rules, replica: int, rank: int, row: int, pro
     units, _ = cached_units(state, rules, replica, rank, row, prompt)
     if units == 0:
         return 0
+    left = state.cache.marks[LEFT]
     settle(state, rules, replica, rank)
     make_way(state, rules, replica, rank, 0.0)
-    units, _ = cached_units(state, rules, replica, rank, row, prompt)
+    if state.cache.marks[LEFT] != left:
+        units, _ = cached_units(state, rules, replica, rank, row, prompt)
     return units
 
 
