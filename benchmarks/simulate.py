@@ -80,9 +80,9 @@ BENCHMARKS = (
             phase=router,
             size=f"{TURNS:,} requests of {CONVERSATION}, prefix cache on, 4,608 GPUs",
             run=_cached(router),
-            goal="0.5 s CPU",
+            goal=goal,
         )
-        for router in ("least_outstanding", "prefix_aware")
+        for router, goal in (("least_outstanding", "0.5 s CPU"), ("prefix_aware", ""))
     ]
     + [
         Benchmark(
