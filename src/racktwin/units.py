@@ -31,6 +31,9 @@ def binary(unit: str) -> dict[str, float]:
     return {p + unit: size for p, size in BINARY.items()}
 
 
+GIB = 1 << 30  # bytes
+
+
 class Quantity(float):
     """A float in SI units that knows its unit.
 
@@ -180,15 +183,6 @@ class Seconds(Quantity):
     shown = ("s", "ns", "µs", "ms", "s", "min", "h", "d")
     most = 1e11
     example = "20 ms"
-
-
-class Hertz(Quantity):
-    """Frequency, per second."""
-
-    units = scaled("Hz", "kMG")
-    shown = ("Hz", "kHz", "MHz", "GHz")
-    most = 1e12
-    example = "1.98 GHz"
 
 
 class Rate(Quantity):

@@ -155,19 +155,14 @@ def test_mistakes_end_in_one_message_and_code_2(
     assert message in err
 
 
-def test_help_costs_little() -> None:
-    """CPU seconds of a fresh process, best of three: another process may hold the core."""
+def test_help_loads_nothing() -> None:
+    """What makes it quick; how quick it is stands in the benchmarks."""
     script = (
-        "import resource, subprocess, sys\n"
-        "subprocess.run([sys.executable, '-m', 'racktwin.cli', *sys.argv[1:]],"
-        " check=True, stdout=subprocess.DEVNULL)\n"
-        "used = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
-        "print(used.ru_utime + used.ru_stime)\n"
+        "import sys, racktwin.cli\n"
+        "racktwin.cli.main(['--help'])\n"
+        "assert not {'numpy', 'rich', 'cyclopts', 'yaml'} & set(sys.modules)\n"
     )
-    command = [sys.executable, "-c", script, "--help"]
-    times = [float(subprocess.run(command, capture_output=True, check=True).stdout)
-             for _ in range(3)]  # fmt: skip
-    assert min(times) < 0.3
+    subprocess.run([sys.executable, "-c", script], check=True, stdout=subprocess.DEVNULL)
 
 
 def test_a_closed_pipe_is_no_error() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from racktwin import hardware, network
 from racktwin.hardware import Cluster, Place
 from racktwin.network.fabric import nccl, tiers
+from racktwin.network.hierarchy import nic_bandwidth
 from racktwin.network.volume import OPERATIONS
 
 GIB = 2.0**30
@@ -170,3 +173,14 @@ def test_every_system_has_curves_and_bandwidths_below_line_rate(operation: str) 
         assert rule.in_switch < line
     for system, curves in nccl().curves.items():
         assert {"2", "4"} <= curves[operation].keys(), system
+
+
+def test_a_cluster_that_extends_another_keeps_its_nics(tmp_path: Path) -> None:
+    own = tmp_path / "half.yaml"
+    own.write_text("extends: azure-nd-gb300-v6\nracks: 8\n")
+    assert nic_bandwidth(hardware.cluster(own)) == nic_bandwidth(
+        hardware.cluster("azure-nd-gb300-v6")
+    )
+    assert nic_bandwidth(hardware.cluster(own))[0] == pytest.approx(0.5 * 100e9)
+    own.write_text("extends: azure-nd-gb300-v6\nfabric: {nic_efficiency: 90 %}\n")
+    assert nic_bandwidth(hardware.cluster(own))[0] == pytest.approx(0.9 * 100e9)

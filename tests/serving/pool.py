@@ -38,7 +38,6 @@ BASE = Rules(
     least=0.1,
     mixed=True,
     balance=0,
-    remote=False,
     ring=1024,
     chunked=True,
     ahead=20,

@@ -69,7 +69,7 @@ def _between() -> list[Check]:
         found.append(Check(name, "NVIDIA/nccl issue 1221", "GB/s", bus, model, sets))
     model = _bus("azure-nd-gb300-v6", 16 * GIB, 32, 4)
     name = "all-reduce, 8 GB300 trays over NICs, 16 GiB"
-    return [*found, Check(name, "az_sku_baseline", "GB/s", 200, model, "nic_efficiency_of")]
+    return [*found, Check(name, "az_sku_baseline", "GB/s", 200, model, "nic_efficiency")]
 
 
 def _one_sided() -> list[Check]:

@@ -14,8 +14,8 @@ from racktwin.engine.account import Line, account, degrees, layers
 from racktwin.engine.fit import Answer
 from racktwin.engine.remedy import Remedy, remedies
 from racktwin.models import parameters
+from racktwin.units import GIB
 
-GIB = 1 << 30
 MOST_REMEDIES = 6
 LONGEST = 62  # characters of an origin on one line
 

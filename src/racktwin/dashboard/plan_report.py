@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment
 from markupsafe import Markup
 
 from racktwin import __version__
 from racktwin.dashboard import seats
 from racktwin.dashboard.bars import stacked
+from racktwin.dashboard.page import page
 from racktwin.dashboard.scatter import Point, scatter
 from racktwin.estimate import Estimate
 from racktwin.planning.choice import Choice
@@ -24,10 +23,8 @@ SERIES = ("aggregated", "disaggregated", "the choice")
 
 def plan_report(plan: Plan) -> str:
     """The page as text."""
-    source = files("racktwin.dashboard").joinpath("templates/plan.html").read_text("utf-8")
-    page = Environment(autoescape=True).from_string(source)
     best, ask = plan.best, plan.ask
-    return page.render(
+    return page("plan.html").render(
         model=ask.model.title,
         cluster=ask.cluster.title + (f", {ask.cluster.source}" if ask.cluster.source else ""),
         question=_question(plan),

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment
 from markupsafe import Markup
 
 from racktwin import __version__
 from racktwin.dashboard.curves import curves
+from racktwin.dashboard.page import page
 from racktwin.planning.replay import Replay
 from racktwin.serving.sample import CLASSES, FINE, LEAST
 
@@ -29,10 +28,8 @@ POINTS = 120  # of a distribution
 
 def run_report(found: Replay, answer: dict[str, Any]) -> str:
     """The page as text. answer: the run as plain data."""
-    source = files("racktwin.dashboard").joinpath("templates/run.html").read_text("utf-8")
-    page = Environment(autoescape=True).from_string(source)
     outcome, deployment = found.outcome, found.deployment
-    return page.render(
+    return page("run.html").render(
         model=deployment.model.title,
         cluster=f"{outcome.gpus:,} GPUs of {deployment.cluster.title}",
         question=f"{deployment.title}; {deployment.engine.name}; {outcome.arrived:,} {found.load}; "

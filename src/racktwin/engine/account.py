@@ -11,8 +11,6 @@ from racktwin.engine.fit import Answer
 from racktwin.models import Attention, LatentAttention, Recurrent, kv, parameters
 from racktwin.models.architecture import Mixer
 
-GIB = 1 << 30
-
 
 class Line(msgspec.Struct, frozen=True):
     """One figure: bytes, and its origin.

@@ -12,8 +12,7 @@ from racktwin.engine.question import Question
 from racktwin.finding import BadInput, Finding
 from racktwin.models import LatentAttention, Layout
 from racktwin.models.layout import check
-
-GIB = 1 << 30
+from racktwin.units import GIB
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from racktwin.engine.convention import Convention
 from racktwin.engine.memory import MemoryFit
-
-GIB = 1 << 30
+from racktwin.units import GIB
 
 
 def lines(fit: MemoryFit, rule: Convention, max_len: int) -> tuple[str, ...]:

@@ -116,3 +116,9 @@ def _worded(kind: Kind, chip: str) -> Interval:
     else:
         spread = f"80 % measured {kind.low:.2g} to {kind.high:.2g} times the prediction"
     return Interval(min(kind.low, 1.0), max(kind.high, 1.0), f"{start} ({spread})")
+
+
+def power() -> Interval:
+    """The interval of a predicted power (W)."""
+    band = data.load("power")
+    return Interval(band["low"], band["high"], "an assumed band: no power was measured")

@@ -8,13 +8,18 @@ import msgspec
 
 from racktwin.catalog.bounds import Ratio
 from racktwin.hardware.switch import Switch
+from racktwin.units import Fraction
 
 
 class Fabric(msgspec.Struct, frozen=True, kw_only=True):
-    """A fat tree; oversubscription: bandwidth down to hosts over bandwidth up, at the leaf."""
+    """A fat tree; oversubscription: bandwidth down to hosts over bandwidth up, at the leaf.
+
+    nic_efficiency: share of the NIC's line rate that was measured there, None where nobody did.
+    """
 
     switch: Switch
     oversubscription: Ratio = 1.0
+    nic_efficiency: Fraction | None = None
 
     @property
     def down(self) -> int:

@@ -11,10 +11,18 @@ from typing import Literal
 import msgspec
 
 from racktwin.models.architecture import Indexer
+from racktwin.models.formats import bytes_per_value
 
 Rows = Literal["tokens", "samples", "decode", "prefill"]
 ACTIVATION = 2  # bytes of a bf16 activation
-PAYLOAD = {"nvfp4": 0.5625, "mxfp4": 1.03125, "fp8": 1.0, "fp8_block": 1.03125}  # dispatched bytes
+# Bytes a dispatched value takes under experts of each format: activations of mxfp4 experts travel
+# as mxfp8, those of block-scaled fp8 with one float32 scale for 128 (DeepGEMM, DeepEP).
+PAYLOAD = {
+    "nvfp4": bytes_per_value("nvfp4"),
+    "mxfp4": bytes_per_value("mxfp8"),
+    "fp8": bytes_per_value("fp8"),
+    "fp8_block": 1 + 4 / 128,
+}
 
 
 class Gemm(msgspec.Struct, frozen=True):

@@ -64,16 +64,15 @@ class Experts(msgspec.Struct, frozen=True):
 class Tiers(msgspec.Struct, frozen=True):
     """Facts of the network between NVLink domains, of copies between GPUs, and of link energy.
 
-    nic_efficiency: share of the NIC's line rate that messages reach; nic_efficiency_of[cluster]:
-    the same where it was measured; nic_hop: s per level of a tree over domains; nic_start: s to
-    start a message; exchange_start: s a token exchange takes longer once it leaves its domain;
+    nic_efficiency: share of the NIC's line rate that messages reach, where the cluster says none;
+    nic_hop: s per level of a tree over domains; nic_start: s to start a message; exchange_start: s
+    a token exchange takes longer once it leaves its domain;
     overlap: exponent of the sum over both tiers, 1; switch_domains: domains up to which NCCL
     lets switches reduce; copy_efficiency: share of NVLink's line rate of a plain copy;
     copy_start: s to start one; nvlink_energy, nic_energy: J/B sent.
     """
 
     nic_efficiency: Fraction
-    nic_efficiency_of: dict[str, Fraction]
     nic_hop: Seconds
     nic_start: Seconds
     exchange_start: Seconds

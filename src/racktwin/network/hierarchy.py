@@ -26,8 +26,8 @@ ONE_BYTE = 1.0
 
 def nic_bandwidth(cluster: Cluster) -> tuple[float, str]:
     """B/s per GPU and direction that collectives reach over the NIC, and the source of it."""
-    facts = tiers()
-    share = float(facts.nic_efficiency_of.get(cluster.name, facts.nic_efficiency))
+    own = cluster.fabric.nic_efficiency
+    share = float(tiers().nic_efficiency if own is None else own)
     return cluster.nic * share, f"NICs at {share:.0%} of line rate"
 
 

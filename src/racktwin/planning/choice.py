@@ -9,7 +9,7 @@ from racktwin.engine.deployment import Deployment, Pool
 from racktwin.engine.memory import MemoryFit
 from racktwin.engine.table import StepTable
 from racktwin.estimate import Estimate, Evidence
-from racktwin.evidence.confidence import Interval, Role, interval
+from racktwin.evidence.confidence import Interval, Role, interval, power
 from racktwin.models.layout import Layout
 from racktwin.planning.ask import Ask
 from racktwin.planning.limit import limit
@@ -17,9 +17,6 @@ from racktwin.planning.objective import it_watts
 from racktwin.planning.packing import copies
 from racktwin.planning.pools import Priced
 from racktwin.planning.search import Candidates
-
-# Energy per operator is scaled from vendors' limits; five published rows lie within this band.
-WATTS = Interval(0.8, 1.2, "power per phase is assumed within 20 %")
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
@@ -151,7 +148,7 @@ def _record(
         total_rate=rate_error.of(total, "total tokens/s/GPU"),
         per_user=inverse(tpot_error).of(1 / tpot, "tokens/s/user"),
         cost=inverse(rate_error).of(dollars, "$/Mtok output"),
-        watts=WATTS.of(watts, "W/GPU"),
+        watts=power().of(watts, "W/GPU"),
         requests=rate,
         concurrency=rate * (ttft + traffic.steps * tpot),
         busy_copies=busy,

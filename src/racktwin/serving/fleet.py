@@ -27,8 +27,8 @@ class Rules(NamedTuple):
     for a share of it that sinks from `share` by `decay` per step to `least` (SGLang).
     `gain` is a multiple of 1/4096 and `block` a power of two: sums of blocks are then exact.
     mixed: prompts ride in decode steps.
-    balance: steps a prompt waits until every rank has one. remote: prompts come computed, over
-    the network. ring: steps ahead an end can be noted, a power of two.
+    balance: steps a prompt waits until every rank has one.
+    ring: steps ahead an end can be noted, a power of two.
     chunked: prompts are cut to the tokens a step has left; else only those above the whole budget.
     ahead: tokens per sequence expected beyond those given when one was thrown out (`reserve` 2).
     unit: tokens of a unit of the prefix cache, whole blocks; 0: no cache.
@@ -47,7 +47,6 @@ class Rules(NamedTuple):
     least: float
     mixed: bool
     balance: int
-    remote: bool
     ring: int
     chunked: bool = True
     ahead: int = 20

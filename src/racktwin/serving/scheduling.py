@@ -64,7 +64,6 @@ def rules(deployment: Deployment, role: str, fit: MemoryFit, context: float) -> 
         least=policy.least,
         mixed=engine.mixed,
         balance=balance(deployment, ranks),
-        remote=role == "decode",
         ring=RING,
         chunked=policy.chunked,
     )

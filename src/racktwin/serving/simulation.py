@@ -67,7 +67,7 @@ class Simulation:
         self.stream = stream
         self.notes: tuple[str, ...] = ()
         self.ended = self.stopped = self.overloaded = False
-        self.finished, self.last_finish, self.tokens_read = 0, 0.0, 0
+        self.finished, self.last_finish = 0, 0.0
         self.sample = Sample(FIGURES, TOTALS)
         self.gaps = Sample(("itl",), (), exact=False)
         self.left_over = np.zeros(0, STEP)
