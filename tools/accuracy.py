@@ -11,9 +11,9 @@ from operator import attrgetter
 from pathlib import Path
 
 from calibration import coverage, page, spread
-from calibration.scored import Scored
-from calibration.study import FOLDS, Study
 from racktwin.evidence import mlperf
+from racktwin.evidence.calibration.scored import Scored
+from racktwin.evidence.calibration.study import FOLDS, Study
 from racktwin.evidence.prediction import Prediction
 
 ROOT = Path(__file__).parents[1]

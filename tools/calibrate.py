@@ -7,10 +7,10 @@ from collections import Counter
 from datetime import date
 from pathlib import Path
 
-from calibration.fit import TPOT, TTFT
-from calibration.scored import Scored
-from calibration.study import Study
 from calibration.write import write
+from racktwin.evidence.calibration.fit import TPOT, TTFT
+from racktwin.evidence.calibration.scored import Scored
+from racktwin.evidence.calibration.study import Study
 
 MEASURED = Path(__file__).parents[2] / "shared" / "truth" / "serving_measured.csv"
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from calibration import write as writing
-from calibration.fit import TPOT, TTFT, Linear, applied, fit, started
-from calibration.rescale import Rescaled, neutral
 from racktwin.engine.deployment import Deployment, Pool
 from racktwin.engine.epochs import epoch, names
 from racktwin.evidence import data, interval
+from racktwin.evidence.calibration.fit import TPOT, TTFT, Linear, applied, fit, started
+from racktwin.evidence.calibration.rescale import Rescaled, neutral
 from racktwin.hardware import cluster
 from racktwin.models import Layout, model
 from racktwin.serving.steady import Served

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calibration.spread import FIGURES, ratios, traits
-from calibration.study import FOLDS
+from racktwin.evidence.calibration.study import FOLDS
 from racktwin.evidence.confidence import ENOUGH
 from racktwin.evidence.error import folds
 from racktwin.evidence.measurement import Measurement

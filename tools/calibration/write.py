@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from calibration.fit import TPOT, TTFT, Constants
+from racktwin.evidence.calibration.fit import TPOT, TTFT, Constants
 
 EPOCHS = Path(__file__).parents[2] / "src" / "racktwin" / "catalog" / "epochs"
 SOURCE = "fit on published serving measurements"

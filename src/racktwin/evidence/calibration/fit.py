@@ -16,19 +16,22 @@ from numpy.typing import NDArray
 
 from racktwin.engine.epoch import Epoch
 from racktwin.engine.epochs import epoch, names
+from racktwin.evidence import data
 
 Array = NDArray[np.float64]
 Constants = dict[str, Epoch]
 
 
 class Constant(msgspec.Struct, frozen=True):
-    """A constant to fit, in its own unit.
+    """A constant to fit, all in its own `unit`.
 
     start: before any data; engine, epoch: standard deviations of engines around the start and of
-    epochs around their engine; low, high: bounds; step: for the derivative.
+    epochs around their engine; low, high: bounds; step: for the derivative. meaning: in words.
     """
 
     name: str
+    unit: str
+    meaning: str
     start: float
     engine: float
     epoch: float
@@ -37,18 +40,11 @@ class Constant(msgspec.Struct, frozen=True):
     step: float
 
 
-# Three constants an epoch for TPOT: more of them fit better and predict the unseen worse.
-TPOT = (
-    Constant("gap", 15e-6, 10e-6, 10e-6, 0.0, 2e-4, 2e-6),
-    Constant("per_sequence", 5e-6, 10e-6, 10e-6, 0.0, 1e-4, 3e-6),
-    Constant("communication", 1.2, 0.10, 0.10, 0.4, 3.0, 0.05),
-)
-TTFT = (
-    Constant("prefill_wait", 1.0, 5.0, 3.0, 0.0, 60.0, 0.5),
-    Constant("prefill", 1.3, 0.4, 0.3, 0.5, 4.0, 0.05),
-    Constant("first_token", 0.02, 0.03, 0.02, 0.0, 0.5, 0.002),
-    Constant("handover", 0.1, 0.1, 0.1, 0.0, 1.0, 0.01),
-)
+def _constants(figure: str) -> tuple[Constant, ...]:
+    return msgspec.convert(data.load("constants")[figure], tuple[Constant, ...])
+
+
+TPOT, TTFT = _constants("tpot"), _constants("ttft")
 NOISE = 0.08  # relative; how far a well-modelled row lies from its measurement
 FLOOR = (
     0.04  # relative; residuals below it weigh alike (above, each counts by its size, not square)
@@ -142,7 +138,7 @@ def _solve(
 def applied(
     base: Mapping[str, Epoch], constants: tuple[Constant, ...], found: dict[str, Array]
 ) -> Constants:
-    """The epochs of `base` with the fitted constants in them."""
+    """The epochs of `base` with the fitted constants in them; found: any unit, by epoch."""
     fields = [each.name for each in constants]
     return {
         name: msgspec.structs.replace(

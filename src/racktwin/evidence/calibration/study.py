@@ -8,8 +8,18 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from calibration.fit import TPOT, TTFT, Array, Constant, Constants, Linear, applied, fit, started
-from calibration.scored import Scored, figures
+from racktwin.evidence.calibration.fit import (
+    TPOT,
+    TTFT,
+    Array,
+    Constant,
+    Constants,
+    Linear,
+    applied,
+    fit,
+    started,
+)
+from racktwin.evidence.calibration.scored import Scored, figures
 from racktwin.evidence.error import folds
 from racktwin.evidence.measurement import Measurement
 from racktwin.evidence.prediction import Prediction

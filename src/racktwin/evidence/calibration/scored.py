@@ -9,10 +9,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from calibration.rescale import Rescaled, neutral
 from racktwin.engine.epoch import Epoch
 from racktwin.engine.epochs import epoch
 from racktwin.evidence import sheet
+from racktwin.evidence.calibration.rescale import Rescaled, neutral
 from racktwin.evidence.measurement import Measurement, deployment
 from racktwin.evidence.prediction import Prediction, predict
 from racktwin.evidence.sheet import Sheet

@@ -1,0 +1,3 @@
+"""Fitting the constants of engine epochs to measurements of serving deployments."""
+
+__all__: list[str] = []
