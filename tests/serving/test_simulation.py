@@ -212,6 +212,17 @@ def test_gaps_between_tokens_add_up(engine: str, rate: float) -> None:
     assert outcome(done).itl.mean == pytest.approx(mean, rel=0.05)
 
 
+@pytest.mark.parametrize("engine", ["vllm", "sglang"])
+def test_every_gap_is_in_a_bin(engine: str) -> None:
+    trace = poisson(200, 20.0)
+    done = run(trace, engine=engine, resolution=0.25)
+    bins = done.timeline.gaps
+    assert sum(each.counts.sum() for each in bins) == (trace.output - 1).sum()
+    alone = run(Trace.of([0.0], [600], [200]), engine=engine)
+    times = [each.level(0.5) for each in alone.timeline.gaps if len(each.places)]
+    assert np.mean(times) == pytest.approx(outcome(alone).tpot.mean, rel=0.01)
+
+
 def test_a_run_stopped_by_its_watcher_reports_what_is_done() -> None:
     done = run(poisson(3000, 60.0), watch=lambda seconds, finished: finished < 1000)
     found = outcome(done)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,7 @@ def _row(name: str, spread: dict[str, float | None]) -> tuple[str, list[str]]:
     return name, ["-" if value is None else f"{value:,.4g}" for value in values]
 
 
-def _time_lines(timeline: dict[str, list[float]]) -> Iterator[str]:
+def _time_lines(timeline: dict[str, list[Any]]) -> Iterator[str]:
     edges = timeline["edge_s"]
     middles = [(low + high) / 2 for low, high in itertools.pairwise(edges)]
     across = "simulated time, s"
@@ -77,10 +78,18 @@ def _time_lines(timeline: dict[str, list[float]]) -> Iterator[str]:
     yield curves(middles, rows, across=across, up="tokens/s")
     rows = {"in flight": timeline["in_flight"], "waiting": timeline["waiting"]}
     yield curves(edges, rows, across=across, up="requests")
+    rows = {level: list(_milliseconds(timeline[f"itl_{level}"])) for level in ("p50", "p99")}
+    yield curves(middles, rows, across=across, up="time between tokens, ms")
     rows = {"decoding": timeline["decoding"]}
     yield curves(middles, rows, across=across, up="decoding sequences")
     kilowatts = {"working": [each / 1e3 for each in timeline["working_watts"]]}
     yield curves(middles, kilowatts, across=across, up="power of GPUs in a step, kW")
+
+
+def _milliseconds(seconds: Iterable[float | None]) -> Iterator[float]:
+    """s as ms, NaN where there is none."""
+    for each in seconds:
+        yield math.nan if each is None else each * 1e3
 
 
 def _felt(found: Replay) -> str:

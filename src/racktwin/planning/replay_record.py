@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -68,7 +69,7 @@ def _spread(spread: Spread) -> dict[str, float | None]:
     return {name: _plain(value) for name, value in msgspec.structs.asdict(spread).items()}
 
 
-def timeline(found: Replay) -> dict[str, list[float]]:
+def timeline(found: Replay) -> dict[str, Sequence[float | None]]:
     """What happened between edges (rates, per s) and at them, from the start to the end."""
     run = found.run
     columns, times = run.timeline.columns, np.asarray(run.timeline.times)
@@ -93,4 +94,6 @@ def timeline(found: Replay) -> dict[str, list[float]]:
         "working_watts": per_second(*joules),
         "in_flight": [float(each) for each in columns[INSIDE]],
         "waiting": [float(each) for each in columns[WAITING]],
+        "itl_p50": [_plain(each.level(0.5)) for each in run.timeline.gaps],
+        "itl_p99": [_plain(each.level(0.99)) for each in run.timeline.gaps],
     }

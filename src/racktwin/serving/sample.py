@@ -38,6 +38,18 @@ class Spread(msgspec.Struct, frozen=True):
 NONE = Spread(0, *(math.nan,) * 6)
 
 
+def class_of(values: Floats) -> Ints:
+    """The class each value (s) is counted in."""
+    place = np.log(np.maximum(values, LEAST) * (1 / LEAST)) * FINE
+    return np.minimum(place.astype(np.int64), CLASSES - 1)
+
+
+def middle(places: Ints) -> Floats:
+    """The middle of classes by index, s."""
+    middles: Floats = LEAST * np.exp((places + 0.5) / FINE)
+    return middles
+
+
 class Sample:
     """Several figures (s) of each request, NaN where it has none, and what it adds to totals."""
 
@@ -92,8 +104,7 @@ class Sample:
             whole = values if weight is None else values * weight
             self.sums[index, here] += np.bincount(mine, whole, rows)
             self.counts[index, here] += np.bincount(mine, weight, rows)
-            place = np.log(np.maximum(values, LEAST) * (1 / LEAST)) * FINE
-            flat = mine * CLASSES + np.minimum(place.astype(np.int64), CLASSES - 1)
+            flat = mine * CLASSES + class_of(values)
             made = np.bincount(flat, weight, rows * CLASSES)
             self.classes[index, here] += made.reshape(rows, CLASSES)
 
@@ -134,8 +145,7 @@ class Sample:
         """The middle of the class in which each level of all cases is reached."""
         reached = np.cumsum(classes)
         index = np.searchsorted(reached, levels * reached[-1])
-        middles: Floats = LEAST * np.exp((index + 0.5) / FINE)
-        return middles
+        return middle(index)
 
     def batch_points(self, figure: str, level: float) -> Floats:
         """A level (0..1) of the figure in each batch, from its classes; NaN where it is empty."""

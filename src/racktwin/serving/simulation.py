@@ -19,6 +19,7 @@ from racktwin.serving.router import ROUTERS
 from racktwin.serving.runner import RoundRobin, Routed, Runner
 from racktwin.serving.sample import Sample
 from racktwin.serving.scheduling import rules, sized_clock, unit
+from racktwin.serving.sparse import Sparse
 from racktwin.serving.steady import Served
 from racktwin.serving.timeline import MOST, MOST_FIXED, Timeline
 from racktwin.serving.trace import Trace
@@ -71,6 +72,7 @@ class Simulation:
         self.sample = Sample(FIGURES, TOTALS)
         self.gaps = Sample(("itl",), (), exact=False)
         self.left_over = np.zeros(0, STEP)
+        self.bin_gaps = Sparse.of(np.zeros(0), np.zeros(0))
         self.kept: list[tuple[str, NDArray[Any]]] = []
         first = self._next()
         if first is None or not len(first):
@@ -199,6 +201,7 @@ class Simulation:
         log = np.concatenate([self.left_over, pool.log[:LOGGED]])
         seconds, often, left = gaps(log, pool.rules.mixed)
         self.left_over = left if len(pool.log) < LOGGED else left[:0]
+        self.bin_gaps = Sparse.of(seconds, often)
         count = len(seconds)
         number = np.full(count, int(self.timeline.times[-1] / SHORTEST))
         self.gaps.add(number, np.full(count, until), seconds[None], np.empty((0, count)), often)
@@ -237,7 +240,8 @@ class Simulation:
         inside, waiting = (
             sum(row[index] for row in rows) + self.runner.between for index in (-2, -1)
         )
-        self.timeline.add(np.concatenate([[self.finished, inside, waiting], *rows]))
+        row = np.concatenate([[self.finished, inside, waiting], *rows])
+        self.timeline.add(row, self.bin_gaps)
 
     def _done(self) -> bool:
         done = self.ended and self.finished == self.arrived
