@@ -87,7 +87,7 @@ def _time_lines(timeline: dict[str, list[Any]]) -> Iterator[str]:
 
 
 def _milliseconds(seconds: Iterable[float | None]) -> Iterator[float]:
-    """s as ms, NaN where there is none."""
+    """Times, s, as ms; NaN where there is none."""
     for each in seconds:
         yield math.nan if each is None else each * 1e3
 

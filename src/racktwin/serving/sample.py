@@ -39,7 +39,7 @@ NONE = Spread(0, *(math.nan,) * 6)
 
 
 def class_of(values: Floats) -> Ints:
-    """The class each value (s) is counted in."""
+    """The class that each of `values`, s, is counted in."""
     place = np.log(np.maximum(values, LEAST) * (1 / LEAST)) * FINE
     return np.minimum(place.astype(np.int64), CLASSES - 1)
 

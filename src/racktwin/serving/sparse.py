@@ -24,7 +24,7 @@ class Sparse(NamedTuple):
     @classmethod
     def _joined(cls, places: Ints, counts: Floats) -> Self:
         found, which = np.unique(places, return_inverse=True)
-        summed = np.bincount(which, counts, len(found))
+        summed: Floats = np.bincount(which, counts, len(found)).astype(float)
         return cls(found[summed > 0], summed[summed > 0])
 
     def with_(self, other: Sparse) -> Self:
