@@ -55,7 +55,7 @@ def plan(
     tpot: float | None = None,
     precision: str = "",
     engine: str = "trtllm",
-    mtp: tuple[int, float] = (0, 0.0),
+    mtp: tuple[int, float | tuple[float, ...]] = (0, 0.0),
     price: float | None = None,
     **asked: Any,
 ) -> Plan:

@@ -43,6 +43,13 @@ def test_speculation_is_what_a_coin_does() -> None:
     assert Speculation(drafts, share).tokens_per_step == pytest.approx(mean)
 
 
+def test_each_draft_may_have_its_own_chance() -> None:
+    """1 + 0.9 + 0.9 x 0.5 + 0.9 x 0.5 x 0.2"""
+    assert Speculation(3, (0.9, 0.5, 0.2)).tokens_per_step == pytest.approx(2.44)
+    assert Speculation(3, (0.7, 0.7, 0.7)).tokens_per_step == Speculation(3, 0.7).tokens_per_step
+    assert Speculation(2, (1.0, 0.0)).tokens_per_step == 2
+
+
 def test_pools_come_in_the_order_a_request_meets_them() -> None:
     found = deployment(
         decode=Pool(layout=Layout(attention_data=16, expert=16)),

@@ -75,6 +75,23 @@ def test_two_pools(write: Write) -> None:
     assert (found.gpus, found.copies) == (36, 128)
 
 
+def test_a_chance_for_each_draft(write: Write) -> None:
+    mtp = "mtp: {tokens: 3, acceptance: [90 %, 0.6, 0.3]}"
+    found, _ = read_deployment(write(SPLIT.replace("mtp: {tokens: 1, acceptance: 0.8}", mtp)))
+    assert found.decode is not None
+    assert found.decode.speculation == Speculation(3, (0.9, 0.6, 0.3))
+
+
+def test_the_scheduler_is_a_choice_of_one_engine(write: Write) -> None:
+    found, _ = read_deployment(write(f"{SPLIT}scheduler: max_utilization\n"))
+    assert (found.scheduler, found.reserved) == ("max_utilization", 0.0)
+    assert read_deployment(write(SPLIT))[0].reserved == 1.0
+    (said,) = refused(write(f"{SPLIT}scheduler: max_utilisation\n"))
+    assert "scheduler: 'max_utilisation' is not known; did you mean 'max_utilization'?" in said
+    other = SPLIT.replace("engine: trtllm-1.3", "engine: vllm") + "scheduler: max_utilization\n"
+    assert "leaves no choice" in " ".join(refused(write(other)))
+
+
 def test_one_pool(write: Write) -> None:
     found, _ = read_deployment(write(SERVE))
     assert found.serve is not None
@@ -185,6 +202,13 @@ copies: -3
         ("640", "640, mtp: {tokens: 1}", "serve.mtp.acceptance: is missing"),
         ("640", "640, mtp: {tokens: 1, acceptance: .nan}", "serve.mtp.acceptance: "),
         ("640", "640, mtp: {tokens: 1, acceptance: 1.5}", "serve.mtp.acceptance: "),
+        (
+            "640",
+            "640, mtp: {tokens: 1, acceptance: [0.9, 0.8]}",
+            "serve.mtp.acceptance: has 2 values for 1 drafts; expected one for each",
+        ),
+        ("640", "640, mtp: {tokens: 1, acceptance: []}", "serve.mtp.acceptance: has 0 values"),
+        ("640", "640, mtp: {tokens: 2, acceptance: [1, 7]}", "serve.mtp.acceptance[1]: "),
         ("640", "640, mtp: {tokens: 99, acceptance: 0.5}", "serve.mtp.tokens: 99 is out of range"),
         (
             "replicas: 9",

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from racktwin.engine.deployment import ROUTERS, Deployment, Pool, Speculation
+from racktwin.engine.deployment import ROUTERS, SCHEDULERS, Deployment, Pool, Speculation
 from racktwin.engine.deployment_file import read_deployment
 from racktwin.engine.deployment_text import text, write_deployment
 from racktwin.engine.epochs import epoch
@@ -31,7 +31,7 @@ def again(deployment: Deployment, folder: Path) -> Deployment:
 
 
 @st.composite
-def pools(draw: st.DrawFn, drafts: int, acceptance: float) -> Pool:
+def pools(draw: st.DrawFn, drafts: int, acceptance: float | tuple[float, ...]) -> Pool:
     data, expert = draw(POWERS), draw(POWERS)
     stage = data if data >= expert else expert
     batch = draw(st.integers(1, 2048))
@@ -48,7 +48,8 @@ def pools(draw: st.DrawFn, drafts: int, acceptance: float) -> Pool:
 @st.composite
 def deployments(draw: st.DrawFn) -> Deployment:
     of, drafts = model("deepseek-r1"), draw(st.integers(0, 3))
-    acceptance = draw(st.floats(0, 1))
+    chance = st.floats(0, 1)
+    acceptance = draw(chance | st.tuples(*[chance] * drafts)) if drafts else 0.0
     precision = of.at(draw(PRECISIONS))
     precision = msgspec.structs.replace(precision, kv=draw(st.sampled_from(["bf16", "fp8"])))
     if draw(st.booleans()):
@@ -61,8 +62,9 @@ def deployments(draw: st.DrawFn) -> Deployment:
     return Deployment(
         model=of,
         cluster=on,
-        engine=epoch("sglang-0.5.9"),
+        engine=epoch("trtllm-1.3"),
         precision=precision,
+        scheduler=draw(st.sampled_from(["", *SCHEDULERS])),
         router=draw(st.sampled_from(ROUTERS)),
         copies=draw(COUNTS),
         **{role: draw(pools(drafts, acceptance)) for role in roles},

@@ -174,6 +174,16 @@ def read_trtllm(options: dict[str, Any], pool: Pool) -> dict[str, Any]:
     }
 
 
+def test_trtllm_is_told_its_scheduler() -> None:
+    plan = msgspec.structs.replace(
+        deployment(POOLS["tensor"], "trtllm"), scheduler="max_utilization"
+    )
+    (options,) = (
+        yaml.safe_load(text) for name, text in launch_files(plan).items() if name == "serve.yaml"
+    )
+    assert options["scheduler_config"] == {"capacity_scheduler_policy": "MAX_UTILIZATION"}
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("shape", POOLS)
 def test_servers_get_the_numbers_of_the_plan(engine: str, shape: str, tmp_path: Path) -> None:

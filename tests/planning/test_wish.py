@@ -7,6 +7,7 @@ import pytest
 from tests.planning.conftest import Asking
 
 from racktwin import hardware
+from racktwin.engine.deployment import Speculation
 from racktwin.finding import BadInput
 from racktwin.models import model
 from racktwin.planning.ask import check, checked
@@ -44,6 +45,8 @@ def faults(name: str, on: list[str], lengths: tuple[float, float], **wish: objec
         ({"mtp": "1:0.8"}, "--mtp: Llama 3.1 8B has no multi-token-prediction layers"),
         ({"mtp": "0.8"}, "--mtp: '0.8' is not drafts:acceptance"),
         ({"mtp": "1:"}, "--mtp: '1:' is not drafts:acceptance"),
+        ({"mtp": "3:0.9,0.5"}, "--mtp: has 2 values for 3 drafts"),
+        ({"mtp": "2:0.9,x"}, "--mtp: 'x' is not a number"),
         ({"mtp": "1:1.5"}, "--mtp: '1.5' is out of range"),
         ({"price": "free"}, "--price: 'free' is not a number"),
         ({"memory_fraction": "0"}, "--memory-fraction: expected above 0 to 1"),
@@ -134,3 +137,8 @@ def test_questions_made_in_python_are_checked_too(small: Asking) -> None:
     assert [each.key for each in check(bad)] == ["--ttft", "--gpus", "--price"]
     with pytest.raises(BadInput):
         checked(bad)
+
+
+def test_each_draft_may_have_its_own_acceptance() -> None:
+    (ask,) = asks("deepseek-r1", ["azure-nd-gb300-v6"], 8192, 1024, Wish(mtp="3:90%,0.6,0.3"))
+    assert ask.speculation == Speculation(3, (0.9, 0.6, 0.3))

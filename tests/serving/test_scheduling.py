@@ -57,6 +57,13 @@ def test_trtllm_reserves_the_whole_answer_and_balances_ranks() -> None:
     assert made(deployed("trtllm-1.3", "llama-3.1-8b")).balance == 0
 
 
+def test_trtllm_may_take_blocks_as_tokens_come() -> None:
+    """capacity_scheduler_policy MAX_UTILIZATION: paused requests instead of reserved answers."""
+    served = deployed("trtllm-1.3")
+    chosen = msgspec.structs.replace(served.deployment, scheduler="max_utilization")
+    assert rules(chosen, "serve", served.memory["serve"], 1000.0).reserve == 0
+
+
 def test_a_pipeline_is_so_many_replicas_with_their_share() -> None:
     plain = deployed("vllm", "llama-3.1-8b")
     staged = deployed("vllm", "llama-3.1-8b", layout=Layout(pipeline=2))

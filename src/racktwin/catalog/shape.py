@@ -61,8 +61,10 @@ class Reader:
         if origin is typing.Annotated:
             return self.bounded(node, parts[0], parts[1], key)
         if origin in (typing.Union, types.UnionType):
-            inner = next(each for each in parts if each is not types.NoneType)
-            return None if node.value is None else self.value(node, inner, key)
+            inner = [each for each in parts if each is not types.NoneType]
+            listed = [each for each in inner if typing.get_origin(each) in (list, tuple)]
+            fitting = (listed if isinstance(node.value, list) else inner) or inner
+            return None if node.value is None else self.value(node, fitting[0], key)
         if origin is typing.Literal:
             return self.choice(node, parts, key)
         if origin is dict:

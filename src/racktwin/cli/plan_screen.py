@@ -71,7 +71,9 @@ def _traffic(ask: Ask) -> str:
     if traffic.prefix_hit:
         text += f", {traffic.prefix_hit:.0%} of the input cached"
     if ask.speculation.tokens:
-        text += f", MTP {ask.speculation.tokens} at {ask.speculation.acceptance:.0%}"
+        each = ask.speculation.chances
+        shown = each[:1] if len(set(each)) == 1 else each
+        text += f", MTP {len(each)} at {', '.join(f'{a:.0%}' for a in shown)}"
     return text
 
 

@@ -11,20 +11,34 @@ from racktwin.models.layout import Layout
 from racktwin.models.precision import Precision
 
 ROUTERS = ("least_outstanding", "round_robin", "cache_aware")
+# How an engine admits requests where there is a choice, the default first; and whose choice.
+SCHEDULERS = {"guaranteed_no_evict": "trtllm", "max_utilization": "trtllm"}
 
 
 class Speculation(msgspec.Struct, frozen=True):
-    """Multi-token prediction: `tokens` drafts a step, each accepted with probability `acceptance`
-    given that the one before was.
+    """Multi-token prediction: `tokens` drafts a step.
+
+    acceptance: probability of a draft given that the one before was taken, 0..1; one for all, or
+    one for each.
     """
 
     tokens: int = 0
-    acceptance: float = 0.0
+    acceptance: float | tuple[float, ...] = 0.0
+
+    @property
+    def chances(self) -> tuple[float, ...]:
+        """The probability of each draft given that the one before was taken, 0..1."""
+        each = self.acceptance
+        return each if isinstance(each, tuple) else (each,) * self.tokens
 
     @property
     def tokens_per_step(self) -> float:
-        """Mean tokens a sequence gains per decode step: 1 + a + a^2 + ... + a^tokens."""
-        return sum(self.acceptance**position for position in range(self.tokens + 1))
+        """Mean tokens a sequence gains per decode step: 1 + a1 + a1 a2 + a1 a2 a3 + ..."""
+        total = taken = 1.0
+        for chance in self.chances:
+            taken *= chance
+            total += taken
+        return total
 
 
 class Pool(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +66,7 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
     """One copy of a served model: either `serve` (aggregated) or `prefill` and `decode` pools.
 
     memory_fraction: share of memory by the engine's own rule, 0..1; None is the epoch's.
+    scheduler: one of `SCHEDULERS` of the engine, '' for its default.
     """
 
     model: Model
@@ -64,6 +79,7 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
     router: str = "least_outstanding"
     copies: int = 1
     memory_fraction: float | None = None
+    scheduler: str = ""
 
     @property
     def pools(self) -> dict[str, Pool]:
@@ -80,6 +96,11 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
     def fraction(self) -> float:
         """The engine's memory flag, 0..1."""
         return self.memory_fraction or self.engine.memory_fraction
+
+    @property
+    def reserved(self) -> float:
+        """Share of the answer still to come whose cache must be free to admit a request, 0..1."""
+        return 0.0 if self.scheduler == "max_utilization" else self.engine.reserved
 
     @property
     def title(self) -> str:

@@ -13,7 +13,7 @@ from racktwin import catalog, hardware
 from racktwin.catalog.bounds import Count
 from racktwin.catalog.document import Node
 from racktwin.catalog.shape import Reader
-from racktwin.engine.deployment import ROUTERS, Deployment, Pool
+from racktwin.engine.deployment import ROUTERS, SCHEDULERS, Deployment, Pool
 from racktwin.engine.deployment_check import (
     cluster_findings,
     engine_findings,
@@ -32,7 +32,10 @@ from racktwin.units import Fraction, Price
 MOST_NAME = 4096  # characters of a path
 LONGEST = 40  # characters of a wrong word that are repeated
 ROLES = ("serve", "prefill", "decode")
-KEYS = ("model", "cluster", "engine", "precision", "memory_fraction", *ROLES, "router", "copies")
+KEYS = (
+    *("model", "cluster", "engine", "precision", "memory_fraction", "scheduler"),
+    *(*ROLES, "router", "copies"),
+)
 CACHES = ("bf16", "fp16", "fp8", "nvfp4")
 T = TypeVar("T")
 
@@ -75,7 +78,7 @@ class _Document:
         pools = self.pools(named, engine)
         copies = self.value("copies", Count, 1)
         router = self.choice("router", ROUTERS)
-        fraction = self.fraction()
+        fraction, scheduler = self.fraction(), self.scheduler(engine)
         if named is not None and pools:
             self.note(named.notes, "model")
             self.note(model_findings(pools, named, precision or named.precision))
@@ -92,6 +95,7 @@ class _Document:
             router=router,
             copies=copies,
             memory_fraction=fraction,
+            scheduler=scheduler,
             **pools,
         )
 
@@ -125,6 +129,17 @@ class _Document:
         if found == 0:
             self.fault("memory_fraction", "0 leaves no memory; expected more than 0 to 1", node)
         return found
+
+    def scheduler(self, engine: Epoch | None) -> str:
+        """One of the engine's schedulers, or '' for its default."""
+        node = self.node.get("scheduler")
+        if node is None or engine is None:
+            return ""
+        own = tuple(name for name, of in SCHEDULERS.items() if of == engine.engine)
+        if not own:
+            self.fault("scheduler", f"{engine.name} leaves no choice; leave the key out", node)
+            return ""
+        return self.choice("scheduler", own) or ""
 
     def choice(self, key: str, words: tuple[str, ...]) -> str | None:
         """One of `words`, the first where the key is absent."""

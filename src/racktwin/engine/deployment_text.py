@@ -44,6 +44,8 @@ def write_deployment(deployment: Deployment, folder: str = ".") -> str:
     if deployment.memory_fraction is not None:
         share = f"{float(deployment.memory_fraction)!r}"
         lines += _line("memory_fraction", share, "of memory, by the engine's own rule")
+    if deployment.scheduler:
+        lines += _line("scheduler", deployment.scheduler, "how the engine admits requests")
     for role, pool in deployment.pools.items():
         lines += ["", f"{role}:", *_pool(pool, experts_of(deployment.model))]
     lines += [
@@ -89,7 +91,9 @@ def _pool(pool: Pool, experts: int) -> Iterator[str]:
     for key, value, comment in rows:
         yield from _line(f"  {key}", str(value), comment)
     if mtp.tokens:
-        flow = f"{{tokens: {mtp.tokens}, acceptance: {mtp.acceptance!r}}}"
+        given = mtp.acceptance
+        each = list(given) if isinstance(given, tuple) else given
+        flow = f"{{tokens: {mtp.tokens}, acceptance: {each!r}}}"
         yield from _line("  mtp", flow, "drafts a step; probability of each")
 
 

@@ -17,10 +17,13 @@ from racktwin.units import Fraction
 
 
 class Mtp(msgspec.Struct, frozen=True, kw_only=True):
-    """Multi-token prediction; acceptance: probability of a draft whose predecessors were taken."""
+    """Multi-token prediction.
+
+    acceptance: probability of a draft whose predecessors were taken, one for all or one for each.
+    """
 
     tokens: Annotated[int, msgspec.Meta(ge=1, le=16)]
-    acceptance: Fraction
+    acceptance: Fraction | tuple[Fraction, ...]
 
 
 class PoolKeys(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +59,10 @@ def pool(
     if slots < experts or (keys.slots and not experts):
         text = f"{slots} slots for {experts} experts; expected one for each or more"
         tell([Finding(f"{role}.slots", text)])
-    mtp = Speculation(keys.mtp.tokens, float(keys.mtp.acceptance)) if keys.mtp else Speculation()
+    mtp = _speculation(keys.mtp) if keys.mtp else Speculation()
+    if len(mtp.chances) != mtp.tokens:
+        text = f"has {len(mtp.chances)} values for {mtp.tokens} drafts; expected one for each"
+        tell([Finding(f"{role}.mtp.acceptance", text)])
     need = keys.max_batch * (1 + mtp.tokens)
     return Pool(
         layout=Layout(
@@ -73,3 +79,9 @@ def pool(
         speculation=mtp,
         spare_experts=max(0, slots - experts),
     )
+
+
+def _speculation(keys: Mtp) -> Speculation:
+    given = keys.acceptance
+    each = tuple(map(float, given)) if isinstance(given, tuple) else float(given)
+    return Speculation(keys.tokens, each)

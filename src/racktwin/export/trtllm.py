@@ -89,6 +89,9 @@ def _options(deployment: Deployment, group: Group) -> dict[str, Any]:
         if prefill
         else {"enable_padding": True, "max_batch_size": pool.max_batch},
     }
+    if deployment.scheduler:
+        policy = deployment.scheduler.upper()
+        options["scheduler_config"] = {"capacity_scheduler_policy": policy}
     if group.span.hosts > 1:
         options["gpus_per_node"] = group.span.gpus
     if group.experts:

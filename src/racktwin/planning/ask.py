@@ -86,8 +86,9 @@ def check_terms(
             yield Finding(key, f"expected a time above 0, found {limit:g} s")
     if fraction is not None and not 0 < fraction <= 1:
         yield Finding("--memory-fraction", f"expected above 0 to 1, found {fraction:g}")
-    if not 0 <= speculation.acceptance <= 1 or not 0 <= speculation.tokens <= 16:
-        yield Finding("--mtp", "expected 0 to 16 drafts with an acceptance of 0 to 1")
+    chances, drafts = speculation.chances, speculation.tokens
+    if not 0 <= drafts <= 16 or len(chances) != drafts or not all(0 <= a <= 1 for a in chances):
+        yield Finding("--mtp", "expected 0 to 16 drafts with an acceptance of 0 to 1, or one each")
     if objective not in OBJECTIVES:
         yield unknown("--objective", objective, OBJECTIVES)
     if mode not in MODES:

@@ -64,7 +64,7 @@ class Wish:
     prefix_hit
         Share of input tokens found in the cache: 40%.
     mtp
-        Multi-token prediction as drafts:acceptance, 1:0.8.
+        Multi-token prediction as drafts:acceptance, 1:0.8, or one for each draft, 2:0.8,0.6.
     memory_fraction
         Share of memory the engine may fill; its own default otherwise.
     top

@@ -56,7 +56,8 @@ class Wish:
     prefix_hit
         Share of input tokens found in the cache: 40%. Of a workload what repeats, by default.
     mtp
-        Multi-token prediction as drafts:acceptance, 1:0.8. The acceptance is of your traffic.
+        Multi-token prediction as drafts:acceptance, 1:0.8, or one for each draft, 2:0.8,0.6.
+        The acceptance is of your traffic.
     spare
         Copies of the deployment kept idle for failures; 1 is N+1.
     price
@@ -209,5 +210,11 @@ def _speculation(text: str | None, findings: list[Finding]) -> Speculation:
     if not (drafts.isdecimal() and len(drafts) <= 2 and acceptance):
         findings.append(Finding("--mtp", f"{text[:20]!r} is not drafts:acceptance, as in '1:0.8'"))
         return Speculation()
-    share = _read(Fraction, "--mtp", acceptance, findings)
-    return Speculation() if share is None else Speculation(int(drafts), share)
+    shares = [_read(Fraction, "--mtp", each, findings) for each in acceptance.split(",")]
+    each = tuple(share for share in shares if share is not None)
+    if len(each) != len(shares):
+        return Speculation()
+    if len(each) not in (1, int(drafts)):
+        findings.append(Finding("--mtp", f"has {len(each)} values for {int(drafts)} drafts"))
+        return Speculation()
+    return Speculation(int(drafts), each if len(each) > 1 else each[0])

@@ -31,11 +31,13 @@ class Policy(msgspec.Struct, frozen=True):
 
 
 # vLLM: blocks as tokens come, preemption by recompute (v1/core/sched/scheduler.py).
-# TensorRT-LLM: GUARANTEED_NO_EVICT keeps the whole output free, chunked context on.
+# TensorRT-LLM: GUARANTEED_NO_EVICT keeps the whole output free, chunked context on;
+# MAX_UTILIZATION takes blocks as tokens come and pauses the last started request.
 # SGLang: new_token_ratio 0.7 sinks to 0.14 x 0.7 in 600 decode steps (managers/scheduler.py).
 POLICIES = {
     "vllm": Policy(reserve=0, chunked=True),
     "trtllm": Policy(reserve=1, chunked=True),
+    "max_utilization": Policy(reserve=0, chunked=True),
     "sglang": Policy(reserve=2, chunked=True, share=0.7, least=0.14 * 0.7, steps=600),
 }
 
@@ -47,7 +49,8 @@ def rules(deployment: Deployment, role: str, fit: MemoryFit, context: float) -> 
     scheduled like a replica of its own with its part of the batch and of the blocks.
     """
     pool, engine = deployment.pools[role], deployment.engine
-    policy, stages = POLICIES[engine.engine], pool.layout.pipeline
+    policy = POLICIES.get(deployment.scheduler, POLICIES[engine.engine])
+    stages = pool.layout.pipeline
     ranks = pool.layout.attention_data
     batch = min(float(pool.max_batch), _states(fit))
     return Rules(

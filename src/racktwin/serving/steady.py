@@ -182,7 +182,7 @@ class Served:
 
     def _room(self, role: str, pool: Pool, traffic: Traffic) -> tuple[float, str]:
         """Sequences a rank can hold at once, and what sets the number."""
-        room = max(self.memory[role].sequences(traffic.held(self.deployment.engine.reserved)), 1e-3)
+        room = max(self.memory[role].sequences(traffic.held(self.deployment.reserved)), 1e-3)
         if room < pool.max_batch:
             return room, f"KV memory at {room:,.0f} sequences per rank"
         return float(pool.max_batch), f"max_batch of {pool.max_batch:,} per rank"
