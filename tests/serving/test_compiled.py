@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from racktwin.serving import compiled
+from racktwin.serving.compiled import compiled
 
 
 def test_the_sources_are_those_of_compiled_functions_and_what_they_import() -> None:
-    found = compiled._sources()
+    found = compiled.sources()
     assert {"kernel", "flow", "disaggregation", "fleet", "clock", "compiled"} <= set(found)
     assert not {"outcome", "simulation", "oracle", "workload"} & set(found)
-    assert all(set(compiled.IMPORT.findall(text)) <= set(found) for text in found.values())
+    assert all(set(compiled.imported.findall(text)) <= set(found) for text in found.values())

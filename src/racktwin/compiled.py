@@ -1,0 +1,66 @@
+"""How hot loops are compiled: to machine code once, kept on disk beside their own source hash.
+
+numba's cache does not see an edit in a function that another file calls, so the folder is keyed on
+all sources that the compiled code of a package is made of; where nothing can be written, each
+process compiles for itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+class Compiler:
+    """The decorator of one package's compiled functions.
+
+    Reference counts are off: a compiled function must not make arrays, only use them.
+    """
+
+    def __init__(self, package: str, folder: Path) -> None:
+        self.package, self.folder = package, folder
+        self.imported = re.compile(rf"^from {re.escape(package)}\.(\w+) import", re.MULTILINE)
+        self.cache = self._cache_folder()
+
+    def __call__(self, function: F) -> F:
+        """Compile `function`."""
+        if self.cache is not None:
+            numba.config.CACHE_DIR = str(self.cache)  # type: ignore[attr-defined]
+        options: dict[str, Any] = {"cache": self.cache is not None, "_nrt": False}
+        made: F = numba.njit(**options)(function)
+        return made
+
+    def sources(self) -> dict[str, str]:
+        """Modules with compiled functions, and all of the package they import: name -> text."""
+        texts = {path.stem: path.read_text(encoding="utf-8") for path in self.folder.glob("*.py")}
+        found = {name for name, text in texts.items() if "\n@compiled\n" in text}
+        while more := {e for name in found for e in self.imported.findall(texts[name])} - found:
+            found |= more
+        return {name: texts[name] for name in sorted(found)}
+
+    def _cache_folder(self) -> Path | None:
+        """A writable folder for the code of exactly these sources, None when there is none."""
+        digest = hashlib.sha256(numba.__version__.encode())
+        digest.update(Path(__file__).read_bytes())
+        digest.update(self.package.encode())
+        for source in self.sources().values():
+            digest.update(source.encode())
+        base = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
+        for parent in (Path(base) if base else Path.home() / ".cache", Path(tempfile.gettempdir())):
+            folder = parent / "racktwin" / digest.hexdigest()[:16]
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except OSError:
+                continue
+            if os.access(folder, os.W_OK):
+                return folder
+        return None
