@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -28,7 +29,7 @@ def apart(gaps: list[Request]) -> list[Request]:
     second=engines(),
     gaps=loads,
     replicas=st.tuples(st.integers(1, 3), st.integers(1, 2)),
-    router=st.sampled_from(["round_robin", "least_outstanding", "input_balanced"]),
+    router=st.sampled_from(["round_robin", "least_outstanding", "least_kv", "input_balanced"]),
     pace=st.sampled_from([1e-5, 1.3e-3, 0.021]),
     cuts=st.lists(st.floats(0, 3), max_size=3).map(sorted),
 )
@@ -87,3 +88,17 @@ def test_caches_wait_for_a_place_and_keep_theirs() -> None:
     found, _ = pool.run_pair(prefill, decode, requests, (1.0, 0.0))
     assert [each.finish for each in found] == [5.0, 9.0, 7.0]
     assert found[2].admitted == 6.0
+
+
+def test_caches_leave_in_the_order_in_which_prompts_end() -> None:
+    """1 s a token: the long prompt starts first, the short one ends first and has the only place.
+
+    It leaves at 2.5, lands at 3.5 and needs three steps of 1 s; then the long one leaves, at 8.
+    """
+    slow = pool.constant(0.0)._replace(alone=np.array([0.0, 1.0]))
+    prefill = Pool(pool.rules(), slow, 2, "least_outstanding")
+    decode = Pool(pool.rules(max_batch=1), pool.constant(), 1, "least_outstanding")
+    requests = [Request(0.0, 8, 4), Request(0.5, 2, 4)]
+    found, _ = pool.run_pair(prefill, decode, requests, (1.0, 0.0))
+    assert [each.first for each in found] == [8.0, 2.5]
+    assert [each.finish for each in found] == [12.0, 6.5]

@@ -150,3 +150,18 @@ def test_the_longest_of_those_with_the_fewest_tokens_is_retracted(prompts: tuple
     assert run.results[gone].finish == 11
     assert run.results[1 - gone].finish == 9
     assert [each.losses for each in run.results] == [gone == 0, gone == 1]
+
+
+@pytest.mark.parametrize("router", ["least_outstanding", "least_kv", "input_balanced"])
+def test_a_router_sees_the_step_under_way(router: str) -> None:
+    """The first replica computes a prompt until 1; at 1 it is idle again, and the second is not."""
+    requests = [Request(time, 4, 1) for time in (0.0, 0.5, 1.0)]
+    run = pool.run(pool.rules(), pool.constant(), requests, 2, router)
+    assert [each.admitted for each in run.results] == [0.0, 0.5, 1.0]
+
+
+def test_a_router_sees_the_tokens_there_were_when_the_step_started() -> None:
+    """At 1.9 the first holds 4 tokens (the fifth comes with the step) and the second 5 to read."""
+    requests = [Request(0.0, 4, 9), Request(1.2, 5, 9), Request(1.9, 2, 1)]
+    run = pool.run(pool.rules(), pool.constant(), requests, 2, "least_kv")
+    assert run.results[2].admitted == 2.0

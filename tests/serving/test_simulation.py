@@ -105,7 +105,7 @@ def test_little_holds_in_a_closed_loop() -> None:
     order = np.lexsort((step, events))  # a request ends before the next comes
     assert np.cumsum(step[order]).max() == 48
     answer = outcome(done)
-    assert answer.inside == pytest.approx(48, rel=0.02)  # gone when its last step begins
+    assert answer.inside == pytest.approx(48)
     assert answer.little == pytest.approx(48, rel=0.02)
 
 

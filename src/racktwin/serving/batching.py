@@ -157,7 +157,6 @@ def prefill(state: State, rules: Rules, draft: Draft, replica: int, slot: int, t
     draft.new[rank] += tokens
     draft.behind[rank] += state.slots[slot].computed
     state.slots[slot].computed += tokens
-    state.replicas[replica].pending -= tokens
     return state.slots[slot].computed == state.slots[slot].prompt
 
 

@@ -26,7 +26,7 @@ from racktwin.serving.flow import (
     release,
     take_arrival,
 )
-from racktwin.serving.kernel import advance, enqueue
+from racktwin.serving.kernel import begin, end_step, enqueue
 from racktwin.serving.router import route
 from racktwin.serving.sharing import (
     give_units,
@@ -176,7 +176,11 @@ def arrive(prefill: Side, decode: Side, hand: Handover, time: float) -> None:
     if not state.replicas[replica].busy:
         state.replicas[replica].busy = 1
         state.replicas[replica].now = time
-    start_decoding(state, decode.rules, replica, slot)
+    if state.replicas[replica].under_way:
+        state.slots[slot].after_in_step = state.replicas[replica].landed
+        state.replicas[replica].landed = slot
+    else:
+        start_decoding(state, decode.rules, replica, slot)
     cache = hand.moving[slot]
     forget_source(prefill, cache)
     source = prefill.state.replicas
@@ -226,6 +230,19 @@ def scarce(state: State) -> bool:
 
 
 @compiled
+def come(prefill: Side, flow: Flow, time: float, number: int) -> bool:
+    """A request comes to the prefill pool, as one of one token; False when its cache is short."""
+    state, rules, policy = prefill.state, prefill.rules, prefill.policy
+    prompt, urgency = flow.prompt[number], flow.priority[number]
+    if rules.unit and not room_for_units(state, rules, prompt + 1):
+        return False
+    take_arrival(flow, number)
+    target = route(state, rules, policy, number, prompt)
+    enqueue(state, rules, target, number, time, prompt, 1, urgency, policy)
+    return True
+
+
+@compiled
 def run_disaggregated(
     prefill: Side,
     decode: Side,
@@ -236,36 +253,34 @@ def run_disaggregated(
 ) -> bool:
     """Go on until everything before `until` (s) is done, in the order of time.
 
-    done: marks requests whose prompt is computed. False when slots or room for results ran out:
-    collect the results, give more, and call again.
+    At the same time steps end, those of the prefill pool first, then caches land, requests arrive,
+    and steps begin. done: marks requests whose prompt is computed. False when slots or room for
+    results ran out: collect the results, give more, and call again.
     """
     while True:
         if scarce(prefill.state) or scarce(decode.state):
             return False
         time, number = next_arrival(flow)
         landing = hand.heap[0].time if hand.marks[FLYING] else np.inf
-        first, start = first_to_step(prefill.state)
-        second, begin = first_to_step(decode.state)
-        soonest = min(time, landing, start, begin)
+        first, one, one_ends = first_to_step(prefill.state)
+        second, other, other_ends = first_to_step(decode.state)
+        soonest = min(time, landing, one, other)
         if soonest >= until:
             return True
-        if landing == soonest:
+        if one_ends and one == soonest:
+            end_step(prefill.state, prefill.rules, first)
+            collect_prompts(prefill, hand, flow, done)
+            depart(decode, hand, one)
+        elif other_ends and other == soonest:
+            end_step(decode.state, decode.rules, second)
+            collect_answers(decode, hand, flow)
+            depart(decode, hand, other)
+        elif landing == soonest:
             arrive(prefill, decode, hand, landing)
         elif time == soonest:
-            state, rules, policy = prefill.state, prefill.rules, prefill.policy
-            prompt, urgency = flow.prompt[number], flow.priority[number]
-            if rules.unit and not room_for_units(state, rules, prompt + 1):
+            if not come(prefill, flow, time, number):
                 return False
-            take_arrival(flow, number)
-            target = route(state, rules, policy, number, prompt)
-            enqueue(state, rules, target, number, time, prompt, 1, urgency, policy)
-        elif start <= begin:
-            bound = np.nextafter(start, np.inf)
-            advance(prefill.state, prefill.rules, prefill.clock, prefill.draft, first, bound)
-            collect_prompts(prefill, hand, flow, done)
-            depart(decode, hand, prefill.state.replicas[first].now)
+        elif one == soonest:
+            begin(prefill.state, prefill.rules, prefill.clock, prefill.draft, first, one)
         else:
-            bound = np.nextafter(begin, np.inf)
-            advance(decode.state, decode.rules, decode.clock, decode.draft, second, bound)
-            collect_answers(decode, hand, flow)
-            depart(decode, hand, decode.state.replicas[second].now)
+            begin(decode.state, decode.rules, decode.clock, decode.draft, second, other)

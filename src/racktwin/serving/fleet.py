@@ -97,14 +97,21 @@ def record(floats: str, ints: str) -> np.dtype[Any]:
     )
 
 
-# now: s the next step starts; step: decode steps done;
+# now: s the step under way ends or the next one starts; step: decode steps done;
 # decoding, context: sequences in decode and tokens in their caches; held_back: steps of balance;
-# ending: no request ends before that step; most: decoding on the fullest rank, unless stale;
+# pending: prompt tokens to compute; ending: no request ends before that step;
+# most: decoding on the fullest rank, unless stale;
 # shared: blocks that more requests use, once for each of them after the first.
+# Of the step under way, which counts when it ends (until then it can be thrown away):
+# under_way: see `IDLE`; seconds, joules; computing: prompt tokens; done: prompts it completes,
+# landed: caches that came meanwhile (chains).
 REPLICA = record(
-    floats="now context shared",
-    ints="step decoding waiting prefilling outstanding held_back busy pending ending most stale",
+    floats="now context shared seconds joules",
+    ints="step decoding waiting prefilling outstanding held_back busy pending ending most stale "
+    "under_way computing done landed",
 )
+# No step is under way, one of prompts alone, one of decoding and perhaps prompts.
+IDLE, PROMPTS, DECODES = range(3)
 # batch: decoding; running: with the prompt; partial: slot whose prompt is part computed;
 # used: blocks, as of step `synced`; promised: sum of the steps its decoding requests end in;
 # share: of the output to come that was reserved at step `since`.
@@ -115,7 +122,7 @@ RANK = record(
 # arrival, admitted, first: s. prompt, computed: tokens to prefill and done; left: output tokens to
 # come; cached: tokens found when it was first admitted; held: blocks at admission; units: first
 # units of its prefix it holds in the cache; begun, ends: decode steps; losses: times it was
-# preempted.
+# preempted. computed, and the blocks held, are those at the end of the step under way.
 SLOT = record(
     floats="arrival admitted first",
     ints="number prompt computed left output cached held units begun ends priority losses rank "
@@ -151,6 +158,7 @@ def state(replicas: int, rules: Rules, slots: int) -> State:
     for name in ("queue_head", "queue_tail", "oldest", "newest", "partial"):
         ranks[name] = -1
     each = np.zeros(replicas, REPLICA)
+    each["done"] = each["landed"] = -1
     places = replicas * rules.ranks
     return State(
         replicas=each,

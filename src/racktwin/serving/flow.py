@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from racktwin.serving.batching import Draft
 from racktwin.serving.clock import Clock
 from racktwin.serving.compiled import compiled
-from racktwin.serving.fleet import Floats, Ints, Rules, State
-from racktwin.serving.kernel import advance, enqueue
+from racktwin.serving.fleet import IDLE, Floats, Ints, Rules, State
+from racktwin.serving.kernel import advance, begin, end_step, enqueue
 from racktwin.serving.router import route
 from racktwin.serving.sharing import room_for_units
 
@@ -133,13 +133,19 @@ def take_arrival(flow: Flow, number: int) -> None:
 
 
 @compiled
-def first_to_step(state: State) -> tuple[int, float]:
-    """The busy replica whose next step starts first, and when; (-1, inf) when all are idle."""
-    chosen, first = -1, np.inf
+def first_to_step(state: State) -> tuple[int, float, bool]:
+    """The busy replica that ends or begins a step first, and when; whether it ends one.
+
+    At the same time steps end before others begin. (-1, inf, False) when all are idle.
+    """
+    chosen, first, ends = -1, np.inf, False
     for replica in range(len(state.replicas)):
-        if state.replicas[replica].busy and state.replicas[replica].now < first:
-            chosen, first = replica, state.replicas[replica].now
-    return chosen, first
+        if not state.replicas[replica].busy or state.replicas[replica].now > first:
+            continue
+        ending = state.replicas[replica].under_way != IDLE
+        if state.replicas[replica].now < first or (ending and not ends):
+            chosen, first, ends = replica, state.replicas[replica].now, ending
+    return chosen, first, ends
 
 
 @compiled
@@ -164,22 +170,25 @@ def run_routed(
 ) -> bool:
     """Go on until all arrivals and steps before `until` (s) are done.
 
-    releasing: completions let requests in, so replicas go step by step in the order of time.
+    releasing: completions let requests in, so replicas go step by step in the order of time. At
+    the same time steps end, then requests arrive, then steps begin.
     False when slots or room for results ran out: give more, and call again.
     """
     while True:
         time, number = next_arrival(flow)
         if not releasing:
             for replica in range(len(state.replicas)):
-                if state.replicas[replica].busy and state.replicas[replica].now < time:
+                if state.replicas[replica].busy and state.replicas[replica].now <= time:
                     bound = min(time, until)
                     advance(state, rules, clock, draft, replica, bound)
         else:
-            replica, start = first_to_step(state)
-            if replica >= 0 and start < time and start < until:
-                bound = np.nextafter(start, np.inf)
-                advance(state, rules, clock, draft, replica, bound)
+            replica, at, ends = first_to_step(state)
+            if ends and at <= time and at <= until:
+                end_step(state, rules, replica)
                 collect(state, flow)
+                continue
+            if replica >= 0 and at < time and at < until:
+                begin(state, rules, clock, draft, replica, at)
                 continue
         if number < 0 or time >= until:
             return True

@@ -20,9 +20,12 @@ from racktwin.serving.fleet import (
     BLOCKS,
     BUSY,
     DECODED,
+    DECODES,
     FINISHED,
+    IDLE,
     JOULES,
     PREFILLED,
+    PROMPTS,
     STEPS,
     Ints,
     Rules,
@@ -167,12 +170,14 @@ def end_prompts(state: State, rules: Rules, replica: int, done: int, time: float
 
 
 @compiled
-def note_step(state: State, replica: int, begin: float, steps: int, prefilled: float) -> None:
-    """Log a stretch from `begin` (s) to now, with tokens prefilled, while there is room."""
+def note_step(
+    state: State, replica: int, begin: float, end: float, steps: int, prefilled: float
+) -> None:
+    """Log a stretch from `begin` to `end` (s), with tokens prefilled, while there is room."""
     at = state.logged[0]
     if at >= len(state.log):
         return
-    state.log[at].begin, state.log[at].end = begin, state.replicas[replica].now
+    state.log[at].begin, state.log[at].end = begin, end
     state.log[at].tokens, state.log[at].steps = prefilled, steps
     state.log[at].replica, state.log[at].batch = replica, state.replicas[replica].decoding
     state.logged[0] += 1
@@ -183,16 +188,19 @@ def account(
     state: State,
     rules: Rules,
     replica: int,
+    end: float,
     seconds: float,
     energy: float,
     steps: int,
     decoded: float,
     prefilled: float,
 ) -> None:
-    """Add what a stretch of steps did to the sums: s, J, steps, tokens decoded and prefilled."""
-    end = state.replicas[replica].now
+    """Add what a stretch of steps that ended at `end` (s) did to the sums.
+
+    s, J, steps, tokens decoded and prefilled.
+    """
     if end > state.window[0] and end - seconds < state.window[1]:
-        note_step(state, replica, end - seconds, steps, prefilled)
+        note_step(state, replica, end - seconds, end, steps, prefilled)
     sums = state.sums
     sums[BUSY] += seconds
     sums[STEPS] += steps
@@ -216,10 +224,58 @@ def fullest(state: State, rules: Rules, replica: int) -> int:
 
 
 @compiled
+def begin_step(
+    state: State,
+    replica: int,
+    kind: int,
+    end: float,
+    seconds: float,
+    energy: float,
+    computing: int,
+    done: int,
+) -> None:
+    """A step is under way until `end` (s): its `kind` (see `fleet.IDLE`), length (s), energy (J).
+
+    computing: prompt tokens; done: chain of the prompts it completes.
+    """
+    state.replicas[replica].under_way, state.replicas[replica].now = kind, end
+    state.replicas[replica].seconds, state.replicas[replica].joules = seconds, energy
+    state.replicas[replica].computing, state.replicas[replica].done = computing, done
+
+
+@compiled
+def end_step(state: State, rules: Rules, replica: int) -> None:
+    """The step under way ends, and only now counts what it does."""
+    time, won, decodes = state.replicas[replica].now, 0.0, False
+    if state.replicas[replica].under_way == DECODES:  # `step` counts decode steps
+        decodes = True
+        won = rules.gain * state.replicas[replica].decoding
+        state.replicas[replica].step += 1
+        state.replicas[replica].context += won
+    state.replicas[replica].under_way = IDLE
+    seconds, energy = state.replicas[replica].seconds, state.replicas[replica].joules
+    computed = state.replicas[replica].computing
+    state.replicas[replica].pending -= computed
+    account(state, rules, replica, time, seconds, energy, 1, won, float(computed))
+    if decodes:
+        end_sequences(state, rules, replica, time)
+    end_prompts(state, rules, replica, state.replicas[replica].done, time)
+    slot = reversed_in_step(state, state.replicas[replica].landed)
+    state.replicas[replica].landed = -1
+    while slot >= 0:
+        after = state.slots[slot].after_in_step
+        start_decoding(state, rules, replica, slot)
+        slot = after
+
+
+@compiled
 def decode_stretch(
     state: State, rules: Rules, clock: Clock, replica: int, until: float, steps: int
-) -> None:
-    """Up to `steps` steps of pure decoding, those that start before `until`."""
+) -> int:
+    """Begin one step of pure decoding, and up to `steps` that start before `until` (s); how many.
+
+    One that does not end before `until` is under way, the others have ended.
+    """
     total = state.replicas[replica].decoding
     most = fullest(state, rules, replica)
     mean = total * rules.queries / rules.ranks
@@ -231,7 +287,9 @@ def decode_stretch(
     context = state.replicas[replica].context
     place, ahead = depth(context, total) / SPACING, rules.gain / SPACING
     taken, energy, last = 0, 0.0, len(column) - 2
-    while taken < steps and time < until:
+    ended, spent = time, 0.0
+    while True:
+        ended, spent = time, energy
         low = min(int(place), last)
         part = place - low
         seconds = base + (column[low] + part * (column[low + 1] - column[low]))
@@ -241,10 +299,23 @@ def decode_stretch(
         time += seconds
         place += ahead
         taken += 1
-    state.replicas[replica].now = time
-    state.replicas[replica].context = context + taken * rules.gain * total
-    state.replicas[replica].step += taken
-    account(state, rules, replica, time - begin, energy, taken, taken * rules.gain * total, 0.0)
+        if taken >= steps or time >= until:
+            break
+    whole = taken
+    if time >= until:
+        whole -= 1
+        begin_step(state, replica, DECODES, time, time - ended, energy - spent, 0, -1)
+    else:
+        ended, spent = time, energy
+        state.replicas[replica].now = time
+    if whole:
+        won = whole * rules.gain * total
+        state.replicas[replica].context = context + won
+        state.replicas[replica].step += whole
+        account(state, rules, replica, ended, ended - begin, spent, whole, won, 0.0)
+    if whole == taken:
+        end_sequences(state, rules, replica, time)
+    return taken
 
 
 @compiled
@@ -256,7 +327,7 @@ def loaded_step(
     replica: int,
     done: int,
 ) -> None:
-    """One step that carries prompts, with the decoding sequences or, unmixed, without them."""
+    """Begin a step that carries prompts, with the decoding sequences or, unmixed, without them."""
     riding = rules.mixed
     total = state.replicas[replica].decoding if riding else 0
     most = fullest(state, rules, replica) if riding else 0
@@ -279,15 +350,8 @@ def loaded_step(
     seconds = (seconds + longest) * clock.scale
     energy = joules(clock, seconds, mean, total / rules.ranks, context)
     energy = min(energy + attention / rules.ranks * clock.scale, clock.most * seconds)
-    time = state.replicas[replica].now + seconds
-    state.replicas[replica].now = time
-    if riding:  # else decoding waits, and `step` counts decode steps
-        state.replicas[replica].step += 1
-    state.replicas[replica].context += rules.gain * total
-    account(state, rules, replica, seconds, energy, 1, rules.gain * total, new)
-    if riding:
-        end_sequences(state, rules, replica, time)
-    end_prompts(state, rules, replica, done, time)
+    end, kind = state.replicas[replica].now + seconds, DECODES if riding else PROMPTS
+    begin_step(state, replica, kind, end, seconds, energy, int(new), done)
 
 
 @compiled
@@ -313,6 +377,39 @@ def admits(state: State, rules: Rules, replica: int) -> bool:
 
 
 @compiled
+def begin(
+    state: State, rules: Rules, clock: Clock, draft: Draft, replica: int, until: float
+) -> None:
+    """Begin the next step of a replica, and of pure decoding those that start before `until` (s).
+
+    The last is under way, unless it was done before `until`.
+    """
+    steps = 1
+    quiet = state.replicas[replica].waiting == 0 and state.replicas[replica].prefilling == 0
+    if quiet:
+        if state.replicas[replica].decoding == 0:
+            state.replicas[replica].busy = False
+            return
+        steps = min(next_end(state, rules, replica), safe_steps(state, rules, replica))
+    composing = not quiet or steps == 0
+    if composing:
+        admitting = admits(state, rules, replica)
+        time = state.replicas[replica].now
+        done = compose(state, rules, draft, replica, time, admitting)
+        if draft.new.sum() > 0:
+            loaded_step(state, rules, clock, draft, replica, done)
+            return
+        if state.replicas[replica].decoding == 0:  # nothing that waits fits, nothing runs
+            state.replicas[replica].busy = False
+            return
+        steps = 1
+    taken = decode_stretch(state, rules, clock, replica, until, steps)
+    if rules.balance and not composing:
+        waited = state.replicas[replica].held_back + taken
+        state.replicas[replica].held_back = waited % rules.balance
+
+
+@compiled
 def advance(
     state: State,
     rules: Rules,
@@ -321,34 +418,14 @@ def advance(
     replica: int,
     until: float,
 ) -> None:
-    """Do the steps of a replica that start before `until`."""
-    while state.replicas[replica].busy and state.replicas[replica].now < until:
-        steps = 1
-        quiet = state.replicas[replica].waiting == 0 and state.replicas[replica].prefilling == 0
-        if quiet:
-            if state.replicas[replica].decoding == 0:
-                state.replicas[replica].busy = False
-                return
-            steps = min(next_end(state, rules, replica), safe_steps(state, rules, replica))
-        composing = not quiet or steps == 0
-        if composing:
-            admitting = admits(state, rules, replica)
-            time = state.replicas[replica].now
-            done = compose(state, rules, draft, replica, time, admitting)
-            if draft.new.sum() > 0:
-                loaded_step(state, rules, clock, draft, replica, done)
-                continue
-            if state.replicas[replica].decoding == 0:  # nothing that waits fits, nothing runs
-                state.replicas[replica].busy = False
-                return
-            steps = 1
-        before = state.replicas[replica].step
-        decode_stretch(state, rules, clock, replica, until, steps)
-        if rules.balance and not composing:
-            passed = state.replicas[replica].step - before
-            waited = state.replicas[replica].held_back + passed
-            state.replicas[replica].held_back = waited % rules.balance
-        end_sequences(state, rules, replica, state.replicas[replica].now)
+    """Begin the steps of a replica that start before `until` (s), end those that end by then."""
+    while state.replicas[replica].busy and state.replicas[replica].now <= until:
+        if state.replicas[replica].under_way:
+            end_step(state, rules, replica)
+        elif state.replicas[replica].now < until:
+            begin(state, rules, clock, draft, replica, until)
+        else:
+            return
 
 
 @compiled

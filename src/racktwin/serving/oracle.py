@@ -17,6 +17,8 @@ from racktwin.serving.oracle_rank import Job
 from racktwin.serving.oracle_replica import Replica
 
 Router = Callable[[Sequence[Replica], Job, int], int]
+Event = tuple[float, int, int]  # s, what happens, where; the smallest is next
+END, ARRIVE, BEGIN = range(3)  # steps end, requests arrive, steps begin: at the same time in order
 BY_PREFIX = ("prefix_aware", "kv_aware")
 
 
@@ -109,6 +111,14 @@ class Arrivals:
                 self.heap.append((request.arrival, True, number))
         heapq.heapify(self.heap)
 
+    def first(self, event: int) -> list[Event]:
+        """The next arrival as an `event`, if there is one."""
+        return [(self.heap[0][0], event, 0)] if self.heap else []
+
+    def take(self) -> int:
+        """The number of the request that arrives."""
+        return heapq.heappop(self.heap)[2]
+
     def release(self, number: int, time: float) -> None:
         """Request `number` has ended at `time`, s."""
         if self.closed and self.later:
@@ -117,6 +127,15 @@ class Arrivals:
             request = self.requests[follower]
             ready = max(request.arrival, time + request.pause)
             heapq.heappush(self.heap, (ready, False, follower))
+
+
+def steps(pool: Sequence[Replica], end: int, begin: int) -> list[Event]:
+    """What each busy replica does next, as an event: `end` a step, or `begin` one."""
+    return [
+        (each.now, end if each.under_way else begin, at)
+        for at, each in enumerate(pool)
+        if each.busy
+    ]
 
 
 def _heirs(rules: Rules, requests: Sequence[Request]) -> dict[int, Sequence[int]]:
@@ -160,21 +179,20 @@ def simulate(
     pool = [Replica(rules, clock) for _ in range(replicas)]
     arrivals, results, count = Arrivals(requests, concurrency), [], 0
     heirs = _heirs(rules, requests)
-    while True:
-        starts = [(each.now, at) for at, each in enumerate(pool) if each.busy]
-        start, first = min(starts, default=(float("inf"), -1))
-        if arrivals.heap and arrivals.heap[0][0] <= start:
-            time, _, number = heapq.heappop(arrivals.heap)
-            job = arriving(rules, requests[number], number, time)
+    while events := [*steps(pool, END, BEGIN), *arrivals.first(ARRIVE)]:
+        now, event, at = min(events)
+        if event == END:
+            for job in pool[at].end():
+                arrivals.release(job.number, now)
+                results.append(result(job, now))
+        elif event == BEGIN:
+            pool[at].begin()
+        else:
+            number = arrivals.take()
+            job = arriving(rules, requests[number], number, now)
             job.answer = heirs.get(number, ())
             chosen = pool[ROUTERS[router](pool, job, count)]
             chosen.take(job, by_prefix=router in BY_PREFIX)
             count += 1
-            continue
-        if first < 0:
-            break
-        for job, finish in pool[first].go():
-            arrivals.release(job.number, finish)
-            results.append(result(job, finish))
     sums = {name: sum(each.sums[name] for each in pool) for name in SUMS}
     return sorted(results), sums

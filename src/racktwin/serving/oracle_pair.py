@@ -6,7 +6,7 @@ import heapq
 from collections import deque
 from collections.abc import Sequence
 from itertools import count
-from math import ceil, inf
+from math import ceil
 from typing import NamedTuple
 
 from racktwin.serving.clock import Clock
@@ -15,13 +15,19 @@ from racktwin.serving.oracle import (
     BY_PREFIX,
     ROUTERS,
     Arrivals,
+    Event,
     Request,
     Result,
     arriving,
     result,
+    steps,
 )
 from racktwin.serving.oracle_rank import Job, Rank
 from racktwin.serving.oracle_replica import Replica
+
+# Events: a step of either pool ends, a cache or a request arrives, a step of either pool begins; at
+# the same time in this order.
+PREFILLED, DECODED, LAND, ARRIVE, PREFILL, DECODE = range(6)
 
 
 class Pool(NamedTuple):
@@ -91,10 +97,7 @@ class Pair:
     def land(self) -> None:
         """The first cache arrives: its sequence decodes, its source is free."""
         time, _, cache, replica, rank, blocks = heapq.heappop(self.flying)
-        rank.kept -= blocks
-        rank.landing -= 1
-        cache.job.steps, cache.job.computed = 0, cache.job.prompt
-        rank.running.append(cache.job)
+        replica.land(rank, cache.job, blocks)
         replica.wake(time)
         cache.rank.trim()
         cache.rank.let_go(cache.units)
@@ -102,10 +105,14 @@ class Pair:
         if any(rank.waiting for rank in cache.replica.ranks):
             cache.replica.wake(time)
 
-
-def _next(pool: Sequence[Replica]) -> tuple[float, int]:
-    starts = [(each.now, at) for at, each in enumerate(pool) if each.busy]
-    return min(starts, default=(inf, -1))
+    def events(self) -> list[Event]:
+        """What comes next in the pools and between them."""
+        landing = [(self.flying[0][0], LAND, 0)] if self.flying else []
+        return [
+            *steps(self.prefill, PREFILLED, PREFILL),
+            *steps(self.decode, DECODED, DECODE),
+            *landing,
+        ]
 
 
 def simulate(
@@ -124,34 +131,32 @@ def simulate(
         arrivals.release(job.number, finish)
         results.append(result(job, finish))
 
-    while True:
-        landing = pair.flying[0][0] if pair.flying else inf
-        arrival = arrivals.heap[0][0] if arrivals.heap else inf
-        (first, source), (second, sink) = _next(pair.prefill), _next(pair.decode)
-        soonest = min(landing, arrival, first, second)
-        if soonest == inf:
-            return sorted(results)
-        if landing == soonest:
+    while events := [*pair.events(), *arrivals.first(ARRIVE)]:
+        now, event, at = min(events)
+        if event == PREFILLED:
+            replica = pair.prefill[at]
+            homes = {job.number: rank for rank in replica.ranks for job in rank.running}
+            for job in replica.end():
+                if requests[job.number].output == 1:
+                    end(job, now)
+                else:
+                    pair.keep(job, requests[job.number].output, replica, homes[job.number])
+            pair.depart(now)
+        elif event == DECODED:
+            for job in pair.decode[at].end():
+                end(job, now)
+            pair.depart(now)
+        elif event == LAND:
             pair.land()
-        elif arrival == soonest:
-            time, _, number = heapq.heappop(arrivals.heap)
-            job = arriving(prefill.rules, requests[number], number, time)
+        elif event == ARRIVE:
+            number = arrivals.take()
+            job = arriving(prefill.rules, requests[number], number, now)
             job.output = 1
             chosen = ROUTERS[prefill.router](pair.prefill, job, arrived)
             pair.prefill[chosen].take(job, by_prefix=prefill.router in BY_PREFIX)
             arrived += 1
-        elif first == soonest:
-            replica = pair.prefill[source]
-            homes = {job.number: rank for rank in replica.ranks for job in rank.waiting}
-            homes |= {job.number: rank for rank in replica.ranks for job in rank.running}
-            for job, finish in replica.go():
-                if requests[job.number].output == 1:
-                    end(job, finish)
-                else:
-                    pair.keep(job, requests[job.number].output, replica, homes[job.number])
-            pair.depart(replica.now)
+        elif event == PREFILL:
+            pair.prefill[at].begin()
         else:
-            replica = pair.decode[sink]
-            for job, finish in replica.go():
-                end(job, finish)
-            pair.depart(replica.now)
+            pair.decode[at].begin()
+    return sorted(results)

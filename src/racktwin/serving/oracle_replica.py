@@ -1,8 +1,9 @@
-"""One replica as the oracle sees it: a step is composed, priced and applied, then the next."""
+"""One replica as the oracle sees it: a step is composed and priced, then it ends and counts."""
 
 from __future__ import annotations
 
 from math import ceil
+from typing import NamedTuple
 
 from racktwin.serving.clock import Clock
 from racktwin.serving.fleet import SUMS, Rules
@@ -12,13 +13,30 @@ from racktwin.serving.oracle_rank import Job, Rank
 Draft = list[tuple[Job, Chunk]]
 
 
+class Step(NamedTuple):
+    """A step under way: by rank its prompts and its decoding sequences; what it adds to the sums.
+
+    decodes: whether the decoding sequences take part.
+    """
+
+    drafts: list[Draft]
+    batches: list[list[Job]]
+    decodes: bool
+    adds: dict[str, float]
+
+
 class Replica:
-    """Ranks in lock-step. now: s its next step starts; step: decode steps done."""
+    """Ranks in lock-step. now: s the step under way ends, or the next starts; step: decode steps.
+
+    landed: caches that came during the step.
+    """
 
     def __init__(self, rules: Rules, clock: Clock) -> None:
         self.rules, self.clock = rules, clock
         self.ranks = [Rank(rules) for _ in range(rules.ranks)]
         self.now, self.busy, self.step, self.held_back = 0.0, False, 0, 0
+        self.under_way: Step | None = None
+        self.landed: list[tuple[Rank, Job, float]] = []
         self.sums = dict.fromkeys(SUMS, 0.0)
 
     def take(self, job: Job, *, by_prefix: bool) -> None:
@@ -53,14 +71,16 @@ class Replica:
 
     @property
     def pending(self) -> int:
-        """Prompt tokens still to compute."""
+        """Prompt tokens still to compute, those of the step under way among them."""
         jobs = [
             job
             for rank in self.ranks
             for job in (*rank.waiting, *rank.running)
             if job.steps is None
         ]
-        return sum(job.prompt - job.computed for job in jobs)
+        drafts = self.under_way.drafts if self.under_way else []
+        computing = sum(chunk.new for draft in drafts for _, chunk in draft)
+        return computing + sum(job.prompt - job.computed for job in jobs)
 
     def admits(self) -> bool:
         """Whether prompts of the queues may start in this step (attention-DP balance)."""
@@ -78,40 +98,70 @@ class Replica:
         self.held_back = 0
         return True
 
-    def go(self) -> list[tuple[Job, float]]:
-        """Do one step; returns the requests that ended, and when (s)."""
-        if not any(rank.running or rank.waiting for rank in self.ranks):
-            self.busy = False
-            return []
+    def begin(self) -> None:
+        """Compose the next step; it is under way then, unless there is nothing to do."""
+        self.busy = any(rank.running or rank.waiting for rank in self.ranks)
+        if not self.busy:
+            return
         admitting = self.admits()
         drafts = [rank.compose(self.step, self.now, admitting) for rank in self.ranks]
-        if not self.rules.mixed and not any(drafts):
+        decodes = self.rules.mixed or not any(drafts)
+        if not self.rules.mixed and decodes:
             for rank in self.ranks:
                 rank.make_room(self.step)
-        decodes = self.rules.mixed or not any(drafts)
         batches = [rank.decoding if decodes else [] for rank in self.ranks]
-        if not any(drafts) and not any(batches):
-            self.busy = False
-            return []
-        self.account(drafts, batches)
-        self.step += decodes
+        self.busy = any(drafts) or any(batches)
+        if not self.busy:
+            return
+        for rank in self.ranks:
+            rank.trim(int(decodes))
+        seconds, adds = self.price(drafts, batches)
+        self.now += seconds
+        self.under_way = Step(drafts, batches, decodes, adds)
+
+    def end(self) -> list[Job]:
+        """The step under way ends and counts; returns the requests that end with it."""
+        assert self.under_way is not None
+        step, self.under_way = self.under_way, None
+        for name, amount in step.adds.items():
+            self.sums[name] += amount
+        self.step += step.decodes
         ended = [
             job
-            for rank, batch in zip(self.ranks, batches, strict=True)
+            for rank, batch in zip(self.ranks, step.batches, strict=True)
             for job in self.decode(rank, batch)
         ]
         ended += [
             job
-            for rank, draft in zip(self.ranks, drafts, strict=True)
+            for rank, draft in zip(self.ranks, step.drafts, strict=True)
             for job in self.prefill(rank, draft)
         ]
+        landed, self.landed = self.landed, []
+        for rank, job, blocks in landed:
+            self.join(rank, job, blocks)
         for job in ended:
             self.sums["finished"] += 1
             self.sums["losses"] += job.losses
-        return [(job, self.now) for job in ended]
+        return ended
 
-    def account(self, drafts: list[Draft], batches: list[list[Job]]) -> None:
-        """Let the time of the step pass, and add it up."""
+    def land(self, rank: Rank, job: Job, blocks: float) -> None:
+        """A cache of `blocks` blocks has come: its sequence decodes from the next step on."""
+        if self.under_way:
+            self.landed.append((rank, job, blocks))
+        else:
+            self.join(rank, job, blocks)
+
+    def join(self, rank: Rank, job: Job, blocks: float) -> None:
+        """A sequence whose cache of `blocks` blocks came begins to decode."""
+        rank.kept -= blocks
+        rank.landing -= 1
+        job.steps, job.computed = 0, job.prompt
+        rank.running.append(job)
+
+    def price(
+        self, drafts: list[Draft], batches: list[list[Job]]
+    ) -> tuple[float, dict[str, float]]:
+        """How long a step lasts, s, and what it adds to the sums."""
         rules = self.rules
         loads = [
             Load(len(batch) * rules.queries, len(batch), [chunk for _, chunk in draft])
@@ -120,8 +170,7 @@ class Replica:
         context, total = self.context, sum(load.batch for load in loads)
         shared = sum(rank.cache.again * rank.weight for rank in self.ranks)
         seconds, joules = priced(self.clock, loads, context)
-        self.now += seconds
-        done = {
+        return seconds, {
             "busy_seconds": seconds,
             "steps": 1,
             "decode_tokens": rules.gain * total,
@@ -130,8 +179,6 @@ class Replica:
             "batch_seconds": seconds * sum(len(rank.decoding) for rank in self.ranks),
             "block_seconds": seconds * ((context + rules.gain * total / 2) / rules.block - shared),
         }
-        for name, amount in done.items():
-            self.sums[name] += amount
 
     def decode(self, rank: Rank, batch: list[Job]) -> list[Job]:
         """Every sequence wins its tokens; returns those that end."""

@@ -203,7 +203,7 @@ def _use(run: Simulation, role: str, part: Span) -> Use:
     def per_second(index: int) -> float:
         return _rate(run, readings(run, role, index), part)
 
-    busy = min(1.0, per_second(BUSY) / pool.replicas)  # the last step ends behind its bin
+    busy = min(1.0, per_second(BUSY) / pool.replicas)  # a step counts where it ends
     return Use(
         replicas=pool.replicas // layout.pipeline,
         gpus=pool.replicas * layout.gpus // layout.pipeline,

@@ -8,9 +8,9 @@ search and before blocks become free.
 
 from __future__ import annotations
 
-from racktwin.serving.blocks import settle
+from racktwin.serving.blocks import needed, settle
 from racktwin.serving.compiled import compiled
-from racktwin.serving.fleet import Rules, State
+from racktwin.serving.fleet import DECODES, Rules, State
 from racktwin.serving.prefix_cache import (
     ASKED,
     LEFT,
@@ -58,13 +58,19 @@ def cached_units(
 
 @compiled
 def prefix_on(state: State, rules: Rules, replica: int, rank: int, row: int, prompt: int) -> int:
-    """Leading units of a prompt (tokens) in a rank's cache as it is after the last step."""
+    """Leading units of a prompt (tokens) in a rank's cache as it is now.
+
+    What the step under way needed room for went when it began.
+    """
     units, _ = cached_units(state, rules, replica, rank, row, prompt)
     if units == 0:
         return 0
     left = state.cache.marks[LEFT]
     settle(state, rules, replica, rank)
-    make_way(state, rules, replica, rank, 0.0)
+    growth = 0.0
+    if state.replicas[replica].under_way == DECODES:
+        growth = needed(state, rules, replica, rank)
+    make_way(state, rules, replica, rank, growth)
     if state.cache.marks[LEFT] != left:
         units, _ = cached_units(state, rules, replica, rank, row, prompt)
     return units
