@@ -119,6 +119,73 @@ def test_the_same_seed_prints_the_same(capsys: pytest.CaptureFixture[str], file:
     assert once != other
 
 
+CLOSED = """\
+title: Two hundred at once
+arrivals: {law: closed, concurrency: 20}
+classes: [{input: {law: uniform, most: 500, ratio: 80 %}, output: {mean: 50}}]
+requests: 400
+"""
+
+
+@pytest.fixture
+def closed(tmp_path: Path) -> str:
+    path = tmp_path / "closed.yaml"
+    path.write_text(CLOSED)
+    return str(path)
+
+
+def test_a_closed_workload_keeps_its_number_in_flight(
+    capsys: pytest.CaptureFixture[str], file: str, closed: str
+) -> None:
+    code, out, _ = run(capsys, file, "--workload", closed)
+    assert code == 0
+    assert "400 requests of closed, 20 in flight, router" in out
+    found = json.loads(run(capsys, file, "--workload", closed, "--concurrency", "7", "--json")[1])
+    assert found["load"] == "requests of closed, 7 in flight"
+    assert found["in_flight"] == pytest.approx(7, rel=0.05)
+
+
+def test_a_closed_loop_stops_in_time(
+    capsys: pytest.CaptureFixture[str], file: str, closed: str
+) -> None:
+    for load in (("--workload", closed), (*LENGTHS, "--concurrency", "20")):
+        code, out, _ = run(capsys, file, *load, "--duration", "64s", "--json")
+        found = json.loads(out)
+        assert code == 0
+        assert found["timeline"]["edge_s"][-1] == 64
+        assert found["requests"]["arrived"] == found["requests"]["finished"] + 20
+        assert not found["interrupted"]
+
+
+@pytest.mark.parametrize("flag", ["--rate", "--scale"])
+def test_what_has_no_rate_takes_none(
+    capsys: pytest.CaptureFixture[str], file: str, closed: str, flag: str
+) -> None:
+    for name, said in ((closed, "keeps 20 in flight"), ("mlperf-llama2-70b-offline", "at once")):
+        code, _, err = run(capsys, file, "--workload", name, flag, "2")
+        assert code == 2
+        assert f"{flag}: " in err
+        assert said in err
+
+
+def test_what_comes_at_once_has_no_steady_state(
+    capsys: pytest.CaptureFixture[str], file: str
+) -> None:
+    words = ("--workload", "mlperf-llama2-70b-offline", "--requests", "500")
+    code, out, _ = run(capsys, file, *words, "--definitions", "mlperf")
+    assert code == 0
+    assert "500 requests of mlperf-llama2-70b-offline, all at once, router" in out
+    assert "too short" not in out
+    assert "counted:  all 500 requests" in out
+
+
+def test_mlperf_counts_every_request(capsys: pytest.CaptureFixture[str], file: str) -> None:
+    code, out, _ = run(capsys, file, *LOAD, "--definitions", "mlperf")
+    assert code == 0
+    assert "too short" not in out
+    assert "counted:  all 2,000 requests" in out
+
+
 def test_a_load_without_end(capsys: pytest.CaptureFixture[str], file: str) -> None:
     code, out, _ = run(capsys, file, *LENGTHS, "--rate", "20000/s", "--requests", "20000")
     assert code == 1

@@ -36,6 +36,15 @@ def test_percentiles_and_means(exact: bool, chunk: int) -> None:
     assert made.total("output", slice(0, made.batches)) == len(values)
 
 
+def test_percentiles_by_rank_are_those_of_the_load_generator() -> None:
+    """MLPerf: sorted values at index n x level, cut to a whole number; n = 200 and 201."""
+    values = np.arange(201, dtype=float)
+    for count, (p50, p99) in {200: (100, 198), 201: (100, 198), 150: (75, 148)}.items():
+        made = filled(np.random.default_rng(0).permutation(values[:count]), 50)
+        found = made.spread("ttft", slice(0, made.batches), rank=True)
+        assert (found.p50, found.p99) == (p50, p99)
+
+
 def test_a_span_leaves_requests_out() -> None:
     values = np.concatenate([np.full(500, 9.0), np.full(1000, 1.0), np.full(500, 9.0)])
     made = filled(values, 100)

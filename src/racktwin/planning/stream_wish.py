@@ -46,7 +46,7 @@ class Wish:
     requests
         The first so many requests.
     duration
-        The requests of so long: 10min.
+        The requests of so long: 10min. A closed loop stops then.
     scale
         Arrivals so many times as fast, 1 by default.
     seed
@@ -95,7 +95,27 @@ class Reader:
 
     def __init__(self, wish: Wish) -> None:
         self.wish = wish
+        self.made: workload.Workload | None = None
         self.findings: list[Finding] = []
+
+    @property
+    def closed(self) -> int:
+        """Requests in flight of a closed loop, 0 for an open load."""
+        law = self.made.arrivals if self.made else Arrivals()
+        return self.wish.concurrency or (law.concurrency if law.law == "closed" else 0)
+
+    def _times(self, law: Arrivals) -> None:
+        """Refuse another rate for a workload that has none."""
+        wish = self.wish
+        if law.law not in ("offline", "closed") or wish.concurrency:
+            return
+        text = f"all requests of {wish.workload} come at once"
+        if law.law == "closed":
+            text = f"{wish.workload} keeps {law.concurrency:,} in flight; --concurrency changes it"
+        if wish.rate is not None:
+            self._fault("--rate", text)
+        if wish.scale != 1:
+            self._fault("--scale", text)
 
     def order(self) -> Order:
         """What is asked; BadInput with every fault of the flags."""
@@ -108,10 +128,14 @@ class Reader:
         window, resolution = self._window(), self._seconds("--resolution")
         self.duration = self._seconds("--duration")
         self.rate = self._quantity("--rate", wish.rate, Rate)
+        if wish.workload is not None and not self.findings:
+            self.made = workload.workload(wish.workload)
+            self._times(self.made.arrivals)
         if self.findings:
             raise BadInput(self.findings, "simulate")
         return Order(
-            concurrency=wish.concurrency or 0,
+            concurrency=self.closed,
+            until=(self.duration or math.inf) if self.closed else math.inf,
             router=wish.router or "least_outstanding",
             prefix_cache=wish.prefix_cache == "on",
             limits=Limits(**{name: each for name, each in limits.items() if each}),
@@ -122,19 +146,27 @@ class Reader:
 
     def stream(self) -> tuple[Iterator[Trace], str, float]:
         """The requests, the load in words, and the s of arrivals to expect (0: not known)."""
-        wish, seconds, rate = self.wish, self.duration, self.rate
+        wish, closed, rate = self.wish, self.closed, self.rate
+        seconds = None if closed else self.duration  # a closed loop has its own times
         if wish.trace:
             scaled = (part.scaled(wish.scale) for part in traces.read(wish.trace, seed=wish.seed))
             name = f"requests of {Path(wish.trace).name}"
             return limited(scaled, wish.requests, seconds), self._words(name, None), 0.0
-        made = self._synthetic() if wish.workload is None else workload.workload(wish.workload)
-        count, closed = wish.requests, wish.concurrency or 0
-        if count is None and (seconds is None or closed):
+        made, count = self.made or self._synthetic(), wish.requests
+        if count is None and closed and self.duration:
+            count = MOST
+        elif count is None and seconds is None:
             count = made.requests if wish.workload else max(REQUESTS, TURNS * closed)
         stream = made.generate(count, seconds, seed=wish.seed, rate=rate, scale=wish.scale)
         mean = (made.arrivals.rate if rate is None else rate) * wish.scale
         name = f"requests of {made.name}" if wish.workload else "requests"
-        expected = 0.0 if closed else min(seconds or math.inf, (count or math.inf) / mean)
+        if made.arrivals.law == "offline" and not closed:
+            return stream, f"{name}, all at once", 0.0
+        expected = (
+            (self.duration or 0.0)
+            if closed
+            else min(seconds or math.inf, (count or math.inf) / mean)
+        )
         return stream, self._words(name, mean), expected
 
     def _synthetic(self) -> workload.Workload:
@@ -144,8 +176,8 @@ class Reader:
         return workload.Workload(title="fixed lengths", arrivals=law, classes=(each,))
 
     def _words(self, name: str, rate: float | None) -> str:
-        if self.wish.concurrency:
-            return f"{name}, {self.wish.concurrency:,} in flight"
+        if self.closed:
+            return f"{name}, {self.closed:,} in flight"
         if rate is None:
             times = f", {self.wish.scale:g} times as fast" if self.wish.scale != 1 else ""
             return f"{name}{times}"

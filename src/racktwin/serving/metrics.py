@@ -17,7 +17,7 @@ class Definition(msgspec.Struct, frozen=True):
     """How a tool counts; docs/reference/metrics.md says it at length.
 
     pooled: ITL is the time between any two chunks of any request, else the mean of a request.
-    rank: percentiles are values that occurred (nearest rank), else lines between them.
+    rank: percentiles are values that occurred (see `Sample.spread`), else lines between them.
     whole: every request counts, else those outside warm-up and drain.
     """
 

@@ -18,13 +18,17 @@ SURE = 0.05  # of a mean that its error may be
 
 
 class Span(msgspec.Struct, frozen=True):
-    """What counts. batches: of the sample; begin, end: s; whole: nothing is left out."""
+    """What counts. batches: of the sample; begin, end: s; whole: nothing is left out.
+
+    short: because too little would be left.
+    """
 
     first: int
     last: int
     begin: float
     end: float
     whole: bool
+    short: bool = False
 
     @property
     def batches(self) -> slice:
@@ -55,7 +59,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     seconds: s simulated, cpu: CPU seconds it took. good: requests/s within the limits.
     hits: share of input tokens found in a cache, 0..1. watts: of a GPU, joules: of a request, J.
     inside: mean requests in the pools, read off them; little: their rate times their mean time.
-    growth: requests/s that the queue grew by, 0 when it did not.
+    growth: requests/s that the queue grew by, 0 when it did not. at_once: all came at the start.
     """
 
     arrived: int
@@ -80,6 +84,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     growth: float
     overloaded: bool
     stopped: bool
+    at_once: bool
     pools: dict[str, Use]
 
     @property
@@ -94,13 +99,18 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def short(self) -> bool:
-        """Whether the run was too short for its means to be sure to `SURE`."""
+        """Whether the run was too short for its means to be sure to `SURE`.
+
+        Where all requests come at once there is no steady state to be sure of.
+        """
+        if self.at_once:
+            return False
         wide = any(
             not each.error <= SURE * each.mean
             for each in (self.ttft, self.tpot)
             if each.count and each.mean > 0
         )
-        return wide or self.span.whole
+        return wide or self.span.short
 
 
 def outcome(run: Simulation) -> Outcome:
@@ -115,7 +125,7 @@ def outcome(run: Simulation) -> Outcome:
     requests = _rate(run, run.timeline.columns[FINISHED], part)
     scale = requests / counted if counted else 0.0  # totals of the counted to rates
     return Outcome(
-        arrived=run.arrived,
+        arrived=run.came,
         finished=run.finished,
         refused=run.window.refused,
         counted=counted,
@@ -133,6 +143,7 @@ def outcome(run: Simulation) -> Outcome:
         growth=run.growth,
         overloaded=run.overloaded,
         stopped=run.stopped,
+        at_once=run.at_once,
         pools={role: _use(run, role, part) for role in run.runner.pools},
         **spreads,
     )
@@ -146,8 +157,10 @@ def span(run: Simulation) -> Span:
     """
     sample = run.sample
     used, end = sample.batches, run.last_finish
-    every = Span(0, used, 0.0, end, True)
-    if run.order.definition.whole or not run.finished or end <= 0:
+    every = Span(0, used, 0.0, end, True, not run.at_once)
+    if run.order.definition.whole:
+        return msgspec.structs.replace(every, short=False)
+    if run.at_once or not run.finished or end <= 0:
         return every
     inside = float(sample.sums[sample.figures.index("e2e")].sum()) / end
     known = min(run.arrived, used * sample.size)  # of an overload, no later one has finished

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -40,7 +41,8 @@ Watch = Callable[[float, int], bool]
 class Order(msgspec.Struct, frozen=True, kw_only=True):
     """How a stream is to be run.
 
-    concurrency: requests in flight in a closed loop, 0 for an open load. router: one of `ROUTERS`.
+    concurrency: requests in flight in a closed loop, 0 for an open load; it ends at `until`, s.
+    router: one of `ROUTERS`.
     prefix_cache: on where the stream tells prefixes and the engine keeps them.
     resolution: s between readings, 0 for a free choice. expected: s of arrivals, 0 if not known.
     window: from and to, s, of the steps that are kept. rows: takes finished requests, a column per
@@ -49,6 +51,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     concurrency: int = 0
+    until: float = math.inf
     router: str = "round_robin"
     prefix_cache: bool = True
     limits: Limits = Limits()
@@ -84,7 +87,8 @@ class Simulation:
         self.unit = 0 if self.stateful or not size else unit(size, memory)
         self.window = Window(self._fits, self.unit)
         self.runner = self._runner(first)
-        lasts = 0.0 if order.concurrency else order.expected or first.duration
+        self.at_once = not order.concurrency and first.duration == 0 and len(first) > 1
+        lasts = order.expected or (0.0 if order.concurrency else first.duration)
         step = order.resolution or max(SHORTEST, lasts / BINS)
         self.timeline = Timeline(step, MOST_FIXED if order.resolution else MOST)
         self.seconds = 0.0  # CPU
@@ -120,6 +124,13 @@ class Simulation:
     def arrived(self) -> int:
         """Requests known so far, without those refused."""
         return self.window.base + len(self.window)
+
+    @property
+    def came(self) -> int:
+        """Requests that arrived; of a closed loop more are known."""
+        if not self.order.concurrency:
+            return self.arrived
+        return self.finished + int(self.timeline.rows[-1][INSIDE])
 
     def _next(self) -> Trace | None:
         found = next(self.stream, None)
@@ -248,7 +259,8 @@ class Simulation:
         waiting = self.timeline.rows[-1][WAITING]
         past = self.ended and self.timeline.times[-1] > DRAIN * self.window.last
         self.overloaded = waiting > QUEUED or ((done or past) and self.growth > 0)
-        return self.stopped or done or self.overloaded
+        over = self.timeline.times[-1] >= self.order.until
+        return self.stopped or done or over or self.overloaded
 
     @property
     def growth(self) -> float:
