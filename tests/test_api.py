@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import racktwin as rt
+from racktwin.finding import BadInput
 
 
 @pytest.mark.usefixtures("fixed_intervals")
@@ -28,6 +29,24 @@ def test_a_deployment_file_is_predicted(root: object) -> None:
     assert busy.requests == pytest.approx(alone.requests, rel=1e-6)
     with pytest.raises(TypeError, match="concurrency or rate"):
         rt.predict(deployment, rt.traffic(1024, 128))
+
+
+@pytest.mark.usefixtures("fixed_intervals")
+def test_capacity_of_a_deployment_and_of_a_model() -> None:
+    traffic, cluster = rt.traffic(1000, 100), rt.cluster("hgx-b200", nodes=1)
+    planned = rt.capacity(
+        "llama-3.1-8b", traffic, cluster, gpus=2, top=1, tpot="p99:20ms", requests=1000
+    )
+    best = planned.best
+    again = rt.capacity(best.one, traffic, tpot=rt.ms(20), requests=1000)
+    assert again.best.rate.value == best.rate.value > 0
+    assert best.found.closest.tpot.p99 <= 0.020
+    shared = rt.capacity(best.one, traffic, tpot=rt.ms(20), goodput=0.5, requests=1000)
+    assert shared.best.rate.value >= best.rate.value  # half of the requests, not 99 of 100
+    with pytest.raises(TypeError, match="needs a cluster"):
+        rt.capacity("llama-3.1-8b", traffic)
+    with pytest.raises(BadInput, match="p98"):
+        rt.capacity(best.one, traffic, ttft="p98:1s")
 
 
 def test_an_unknown_name_is_no_attribute() -> None:

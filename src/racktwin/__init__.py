@@ -3,7 +3,17 @@
 from typing import Any
 
 __version__ = "0.1.0"
-__all__ = ["chip", "cluster", "deployment", "model", "ms", "plan", "predict", "traffic"]
+__all__ = [
+    "capacity",
+    "chip",
+    "cluster",
+    "deployment",
+    "model",
+    "ms",
+    "plan",
+    "predict",
+    "traffic",
+]
 
 
 def __getattr__(name: str) -> Any:  # loaded when first used: `racktwin --help` needs none of it

@@ -10,25 +10,43 @@ plan.best.throughput_per_gpu
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from racktwin.engine import epochs
 from racktwin.engine.deployment import Deployment, Speculation
 from racktwin.engine.deployment_file import read_deployment
+from racktwin.finding import BadInput, Finding
 from racktwin.hardware import Cluster, chip, cluster
 from racktwin.hardware import cluster as load_cluster
 from racktwin.models import Model, model
 from racktwin.models import model as load_model
 from racktwin.planning.ask import Ask
+from racktwin.planning.capacity_wish import FINALISTS
+from racktwin.planning.demand import fixed, named
 from racktwin.planning.plan import Plan
 from racktwin.planning.plan import plan as search
+from racktwin.planning.slo import means, read_all
+from racktwin.planning.task import Question, Task
 from racktwin.planning.wish import default_precision
 from racktwin.serving.steady import Served, SteadyState
 from racktwin.serving.traffic import Traffic
 
-__all__ = ["chip", "cluster", "deployment", "model", "ms", "plan", "predict", "traffic"]
+if TYPE_CHECKING:
+    from racktwin.planning.capacity import Capacity
+
+__all__ = [
+    "capacity",
+    "chip",
+    "cluster",
+    "deployment",
+    "model",
+    "ms",
+    "plan",
+    "predict",
+    "traffic",
+]
 
 
 def ms(value: float) -> float:
@@ -64,6 +82,21 @@ def plan(
     model, cluster: or their names. mtp: drafts and their acceptance. Further keywords are those of
     `planning.ask.Ask`.
     """
+    asked |= {"precision": precision, "engine": engine, "mtp": mtp, "price": price}
+    return search(_ask(model, cluster, traffic, ttft=ttft, tpot=tpot, **asked))
+
+
+def _ask(
+    model: Model | str,
+    cluster: Cluster | str,
+    traffic: Traffic,
+    *,
+    precision: str = "",
+    engine: str = "trtllm",
+    mtp: tuple[int, float] = (0, 0.0),
+    price: float | None = None,
+    **asked: Any,
+) -> Ask:
     model = load_model(model) if isinstance(model, str) else model
     cluster = load_cluster(cluster) if isinstance(cluster, str) else cluster
     ask = Ask(
@@ -71,15 +104,13 @@ def plan(
         cluster=cluster,
         gpus=asked.pop("gpus", cluster.gpus),
         traffic=traffic,
-        ttft=ttft,
-        tpot=tpot,
         precision=model.at(precision) if precision else default_precision(model, cluster.chip),
         epoch=epochs.epoch(engine),
         speculation=Speculation(*mtp),
         price=float(cluster.price) if price is None else price,
         price_note=cluster.price_note if price is None else "given",
     )
-    return search(msgspec.structs.replace(ask, **asked))
+    return msgspec.structs.replace(ask, **asked)
 
 
 def predict(
@@ -96,3 +127,61 @@ def predict(
     if rate is None:
         raise TypeError("give concurrency or rate")
     return served.open(traffic, rate)
+
+
+def capacity(
+    subject: Deployment | Model | str,
+    traffic: Traffic | str,
+    cluster: Cluster | str | None = None,
+    *,
+    ttft: str | float | None = None,
+    tpot: str | float | None = None,
+    itl: str | float | None = None,
+    e2e: str | float | None = None,
+    goodput: float | None = None,
+    rate: float | None = None,
+    spare: int = 0,
+    requests: int | None = None,
+    seed: int = 0,
+    **asked: Any,
+) -> Capacity:
+    """The load a deployment sustains, or what `rate` requests/s take; `racktwin capacity`.
+
+    subject: a deployment; a model, or its name, whose best deployments on `cluster` are searched
+    first, with the keywords of `plan`. traffic: lengths, a workload's name or a file of requests.
+    ttft, tpot, itl, e2e: 'p95:2s', or s of their p99. goodput: least share of requests within
+    these, 0..1; they are then limits of a request, but for those with a level.
+    """
+    from racktwin.planning.capacity import capacity as tried  # compiles once
+
+    said = {"ttft": ttft, "tpot": tpot, "itl": itl, "e2e": e2e}
+    texts = {
+        name: f"{each!r} s" if isinstance(each, float | int) else each
+        for name, each in said.items()
+    }
+    findings: list[Finding] = []
+    slos, limits = read_all(texts, None if goodput is None else repr(goodput), findings)
+    if findings:
+        raise BadInput(findings, "capacity")
+    demand = named(traffic) if isinstance(traffic, str) else fixed(traffic)
+    task = Task(
+        demand=demand,
+        slos=slos,
+        limits=limits,
+        rate=rate,
+        spare=spare,
+        requests=requests,
+        seed=seed,
+    )
+    if not isinstance(subject, Deployment):
+        if cluster is None:
+            raise TypeError("a model needs a cluster")
+        terms: dict[str, Any] = {"top": FINALISTS, "spare": spare, "demand": demand}
+        terms |= means(slos, limits) | asked
+        ask = _ask(subject, cluster, demand.traffic, **terms)
+        return tried(Question(subject=ask, task=task, notes=()), _quiet)
+    return tried(Question(subject=subject, task=task, notes=()), _quiet)
+
+
+def _quiet(text: str) -> None:
+    """Nobody watches."""

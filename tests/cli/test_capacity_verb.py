@@ -12,6 +12,7 @@ import pytest
 from tests.json_page import documented, printed
 
 from racktwin.cli import main
+from racktwin.engine.deployment_file import read_deployment
 
 SMALL = ("--input", "1000", "--output", "100", "--requests", "2000")
 MODEL = ("llama-3.1-8b", "--on", "hgx-b200", "--gpus", "2", "--top", "1", *SMALL)
@@ -59,6 +60,45 @@ def test_the_screen_and_the_keys(capsys: pytest.CaptureFixture[str], file: str, 
     assert best["at"]["tpot"]["p99"] <= 0.02
     run_again = run(capsys, *words, "--json")[1]
     assert run_again == out
+
+
+def test_a_share_of_good_requests_is_an_objective(
+    capsys: pytest.CaptureFixture[str], file: str
+) -> None:
+    words = ("capacity", file, *SMALL, "--slo-tpot", "20ms", "--slo-e2e", "p95:4s")
+    code, out, _ = run(capsys, *words, "--slo-goodput", "90%")
+    assert code == 0
+    assert "p95 E2E <= 4 s, goodput >= 90.0% within TPOT 20 ms, E2E 4 s" in out
+    assert max(map(len, out.splitlines())) <= 100
+    answer = json.loads(run(capsys, *words, "--slo-goodput", "90%", "--json")[1])
+    at, after = answer["answers"][0]["at"], answer["answers"][0]["limit"]
+    assert at["good_requests_per_s"] >= 0.9 * at["requests_per_s"]
+    assert at["e2e"]["p95"] <= 4.0
+    assert after
+    assert [each["figure"] for each in answer["objectives"]] == ["e2e", "goodput"]
+    code, _, err = run(capsys, "capacity", file, *SMALL, "--slo-goodput", "90%")
+    assert (code, "--slo-goodput: of which limits? give --slo-ttft" in err) == (2, True)
+
+
+def test_files(capsys: pytest.CaptureFixture[str], file: str, tmp_path: Path) -> None:
+    folder = tmp_path / "answer"
+    words = ("capacity", file, *SMALL, "--slo-tpot", "20ms", "--rate", "20", "--spare", "1")
+    code, screen, _ = run(capsys, *words, "--out", str(folder))
+    assert code == 0
+    assert f"wrote {folder}/report.html, " in " ".join(screen.split())
+    answer = json.loads((folder / "capacity.json").read_text())
+    need = answer["answers"][0]["need"]
+    deployment = read_deployment(folder / "deployment.yaml")[0]
+    assert deployment.copies == need["copies"] + need["spare_copies"]
+    assert deployment.gpus * deployment.copies == need["gpus"]
+    page = (folder / "report.html").read_text()
+    assert "<script" not in page
+    assert not re.search(r'(src|href)="http', page)
+    assert page.count("<svg") == 4  # TTFT, TPOT, goodput, its share
+    for trial in answer["answers"][0]["curve"]:
+        assert f">{trial['rate']:,.4g}</td>" in page
+    code, _, err = run(capsys, *words, "--out", file)
+    assert (code, "is not a folder" in err) == (2, True)
 
 
 def test_a_model_is_planned_first(capsys: pytest.CaptureFixture[str]) -> None:

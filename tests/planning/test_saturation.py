@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,8 +13,9 @@ from hypothesis import strategies as st
 
 from racktwin.finding import Finding
 from racktwin.planning.saturation import CLOSE, SHALLOW, bracket, broken, holds, search
-from racktwin.planning.slo import Slo, read
+from racktwin.planning.slo import Slo, read, read_share
 from racktwin.planning.trial import Trial
+from racktwin.serving.limits import Limits
 from racktwin.serving.sample import Spread
 from racktwin.serving.steady import Curve
 
@@ -27,6 +29,8 @@ def trial(rate: float, ttft: float, tpot: float = 0.01, *, endless: bool = False
         rate=rate,
         ttft=spread(ttft),
         tpot=spread(tpot),
+        itl=spread(tpot),
+        e2e=spread(ttft + 99 * tpot),
         steady_ttft=ttft,
         steady_tpot=tpot,
         served=rate,
@@ -96,12 +100,33 @@ def test_an_objective_no_load_keeps_ends_at_the_smallest() -> None:
     assert len(found.curve) < 12
 
 
-def test_the_bracket_begins_below_the_load_where_the_means_reach_the_limits() -> None:
+@pytest.mark.parametrize(
+    ("slos", "limits", "begin"),
+    [
+        ([Slo("ttft", "p99", 0.25)], Limits(), 1.8),
+        ([Slo("tpot", "p99", 0.001)], Limits(), 4 / SHALLOW),
+        ([Slo("itl", "p95", 0.02)], Limits(), 1.8),
+        ([Slo("e2e", "p90", 0.25)], Limits(), 0.9),  # 10 steps: 0.1 + 10 x 0.01 at 1 request/s
+        ([Slo("goodput", "share", 0.95)], Limits(ttft=0.35), 2.7),
+        ([], Limits(), 3.6),
+    ],
+)
+def test_the_bracket_begins_below_the_load_where_the_means_reach_the_limits(
+    slos: list[Slo], limits: Limits, begin: float
+) -> None:
     rate = np.array([0.0, 1.0, 2.0, 3.0, 4.0])
     curve = Curve(rate, rate, rate, rate / 10, rate / 100, rate, rate, "")
-    assert bracket(curve, [Slo("ttft", "p99", 0.25)]) == pytest.approx((1.8, 4.0))
-    assert bracket(curve, [Slo("tpot", "p99", 0.001)]) == pytest.approx((4 / SHALLOW, 4.0))
-    assert bracket(curve, []) == pytest.approx((3.6, 4.0))
+    assert bracket(curve, slos, limits, 10.0) == pytest.approx((begin, 4.0))
+
+
+def test_goodput_is_kept_from_below() -> None:
+    one = msgspec.structs.replace(trial(10.0, 0.1), good=9.0)
+    kept, missed = Slo("goodput", "share", 0.9), Slo("goodput", "share", 0.95)
+    assert (kept.keeps(one), missed.keeps(one)) == (True, False)
+    assert missed.excess(one) == pytest.approx(0.95 / 0.9)
+    assert broken(one, [kept, missed]) == ["goodput 90.0%"]
+    assert str(missed) == "goodput >= 95.0%"
+    assert not kept.keeps(msgspec.structs.replace(one, served=0.0, good=0.0))
 
 
 def test_objectives_are_read() -> None:
@@ -114,3 +139,9 @@ def test_objectives_are_read() -> None:
         read("--slo-ttft", text, found)
     assert len(found) == 6
     assert all(each.key == "--slo-ttft" for each in found)
+    share = read_share("--slo-goodput", "95%", found)
+    assert share is not None
+    assert share.limit == pytest.approx(0.95)
+    for text in ("0%", "101%", "nan", "95"):
+        read_share("--slo-goodput", text, found)
+    assert len(found) == 10

@@ -18,6 +18,7 @@ def capacity(
     *,
     wish: Annotated[Wish | None, Parameter(name="*")] = None,
     json: Annotated[bool, QUIET] = False,
+    out: Annotated[str, QUIET] = "",
 ) -> int:
     """The load a deployment sustains within latency objectives, by simulation.
 
@@ -38,20 +39,32 @@ def capacity(
         Everything below.
     json
         Print JSON (schema racktwin/capacity/1) instead of a screen.
+    out
+        Folder to write: report.html, capacity.json and the deployment.yaml of the first.
     """
     from racktwin.cli.capacity_screen import screen
     from racktwin.cli.console import print_json, print_screen, status
     from racktwin.planning.capacity_wish import Reader
 
+    if out:
+        from racktwin.export.folder import check_folder
+
+        check_folder(out)
     question = Reader(subject, wish or Wish()).question()
     with status() as tell:
         from racktwin.planning.capacity import capacity as search  # compiles once
 
         found = search(question, tell)
-    if json:
-        from racktwin.planning.capacity_record import record
+    from racktwin.planning.capacity_record import record
 
-        print_json({"schema": SCHEMA, **record(found)})
+    answer = {"schema": SCHEMA, **record(found)}
+    written: tuple[str, ...] = ()
+    if out:
+        from racktwin.cli.capacity_folder import write_capacity
+
+        written = write_capacity(out, found, answer)
+    if json:
+        print_json(answer)
     else:
-        print_screen(screen(found))
+        print_screen(screen(found, written))
     return 0 if found.best.enough else NOT_ENOUGH

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from racktwin.dashboard.run_report import run_report
-from racktwin.export.folder import write_folder
+from racktwin.export.folder import check_folder, write_folder
 from racktwin.export.steps import steps_json
 from racktwin.finding import BadInput, Finding
 from racktwin.planning.replay import Replay
@@ -26,6 +26,8 @@ def check_targets(out: str, requests_out: str, window: str | None) -> None:
             found.append(Finding("--requests-out", f"{requests_out}: {reason}"))
     if found:
         raise BadInput(found, "simulate")
+    if out:
+        check_folder(out)
 
 
 def write_run(target: str, found: Replay, answer: dict[str, Any]) -> tuple[str, ...]:

@@ -13,10 +13,20 @@ LEFT, BOTTOM, TOP, RIGHT = 70.0, 42.0, 22.0, 20.0
 
 
 def curves(
-    xs: Sequence[float], rows: Mapping[str, Sequence[float]], *, across: str, up: str
+    xs: Sequence[float],
+    rows: Mapping[str, Sequence[float]],
+    *,
+    across: str,
+    up: str,
+    at: float | None = None,
+    limit: float | None = None,
 ) -> str:
-    """One curve per row; across, up: axis labels with units. Gaps where a value is not finite."""
+    """One curve per row; across, up: axis labels with units. Gaps where a value is not finite.
+
+    at, limit: where a dashed line stands across the first axis, and the second.
+    """
     finite = [each for row in rows.values() for each in row if math.isfinite(each)]
+    finite += [] if limit is None else [limit]
     marks_x, marks_y = ticks(max(xs, default=1.0)), ticks(max(finite, default=1.0), 4)
 
     def place(x: float, y: float) -> tuple[float, float]:
@@ -34,6 +44,12 @@ def curves(
         left, y = place(0.0, value)
         marks.append(svg.line(left, y, WIDTH - RIGHT, y, "grid"))
         marks.append(svg.words(left - 8, y + 4, f"{value:,g}", "end"))
+    if at is not None:
+        x, bottom = place(at, 0.0)
+        marks.append(svg.line(x, TOP, x, bottom, "limit"))
+    if limit is not None:
+        left, y = place(0.0, limit)
+        marks.append(svg.line(left, y, WIDTH - RIGHT, y, "limit"))
     marks.append(svg.words((LEFT + WIDTH) / 2, HEIGHT - 8, across, "middle"))
     marks.append(svg.words(LEFT, TOP - 8, up))
     for index, (name, row) in enumerate(rows.items()):

@@ -36,6 +36,11 @@ def write_folder(target: str | os.PathLike[str], files: Mapping[str, str]) -> Pa
     return goal
 
 
+def check_folder(target: str | os.PathLike[str]) -> None:
+    """Refuse a folder that cannot be written to, before the work for it is done."""
+    _check(Path(target), {})
+
+
 def _check(goal: Path, files: Mapping[str, str]) -> None:
     findings = []
     if goal.name in ("", "..") or goal.is_symlink() or (goal.exists() and not goal.is_dir()):

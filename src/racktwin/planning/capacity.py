@@ -61,6 +61,13 @@ class Sustained(msgspec.Struct, frozen=True, kw_only=True):
         return self.rate.value / self.one.gpus
 
     @property
+    def whole(self) -> Deployment:
+        """All copies: those the rate asked for takes with its spare ones, or all that fit."""
+        need = self.need
+        copies = need.copies + need.spare if need else self.copies
+        return msgspec.structs.replace(self.one, copies=max(1, copies))
+
+    @property
     def enough(self) -> bool:
         """Whether the question has a yes: a load is sustained, and the one asked for fits."""
         return bool(self.rate.value) and (self.need is None or self.need.fits)
@@ -112,7 +119,7 @@ def _rank(one: Sustained, task: Task) -> tuple[bool, float]:
         return not one.enough, float(one.need.gpus)
     if one.rate.value:
         return not one.enough, -one.rate.value * one.copies
-    over = (slo.value(one.found.closest) / slo.limit for slo in task.slos)
+    over = (slo.excess(one.found.closest) for slo in task.slos)
     return True, max(over, default=0.0)
 
 
@@ -124,6 +131,7 @@ def sustained(deployment: Deployment, gpus: int, task: Task, watch: Watch) -> Su
         task.demand,
         copies=count - task.spare,
         slos=task.slos,
+        limits=task.limits,
         requests=task.requests,
         seed=task.seed,
     )

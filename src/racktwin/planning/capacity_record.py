@@ -10,6 +10,7 @@ from racktwin.planning.capacity import Capacity, Sustained
 from racktwin.planning.saturation import broken, holds
 from racktwin.planning.slo import Slo
 from racktwin.planning.trial import Trial
+from racktwin.planning.trial_record import limits
 from racktwin.planning.trial_record import record as plain
 
 
@@ -27,6 +28,7 @@ def record(found: Capacity) -> dict[str, Any]:
         "input_tokens": task.demand.traffic.input,
         "output_tokens": task.demand.traffic.output,
         "objectives": [msgspec.structs.asdict(each) for each in task.slos],
+        "limits": limits(task.limits),
         "rate": task.rate,
         "spare_copies": task.spare,
         "seed": task.seed,

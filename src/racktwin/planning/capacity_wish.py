@@ -13,6 +13,7 @@ from racktwin.planning.ask import Ask, check_context, check_traffic
 from racktwin.planning.demand import Demand, asked, fixed
 from racktwin.planning.part import smallest
 from racktwin.planning.task import Question, Task
+from racktwin.serving.limits import Limits
 from racktwin.units import Fraction, Quantity, Rate
 
 FINALISTS = 3
@@ -41,6 +42,12 @@ class Wish:
         Time to first token: p99:2s, or p95, p90, p50, mean; 2s alone is p99.
     slo_tpot
         Time per output token after the first: p99:50ms.
+    slo_itl
+        Time between two tokens: p99:100ms.
+    slo_e2e
+        Time to the last token: p95:30s.
+    slo_goodput
+        Share of requests within all times given: 95%; of times without a level, only this.
     rate
         Requests per second to serve: 200/s. How many copies, GPUs and racks does it take?
     spare
@@ -81,6 +88,9 @@ class Wish:
     output: int | None = None
     slo_ttft: str | None = None
     slo_tpot: str | None = None
+    slo_itl: str | None = None
+    slo_e2e: str | None = None
+    slo_goodput: str | None = None
     rate: str | None = None
     spare: int = 0
     gpus: int | None = None
@@ -116,27 +126,24 @@ class Reader:
 
     def question(self) -> Question:
         """What is asked; BadInput with everything wrong in it."""
-        limits, rate, wish = self._limits(), self._rate(), self.wish
+        wish, given = self.wish, {name: getattr(self.wish, f"slo_{name}") for name in slo.LATENCIES}
+        slos, limits = slo.read_all(given, wish.slo_goodput, self.findings)
+        rate = self._rate()
         self.findings += self._ranges()
-        found = self._of_file() if is_file(self.name) else self._of_model(limits)
+        found = self._of_file() if is_file(self.name) else self._of_model(slos, limits)
         if self.findings or found is None:
             raise BadInput(self.findings, "capacity")
         subject, demand, notes = found
         task = Task(
             demand=demand,
-            slos=tuple(limits),
+            slos=slos,
+            limits=limits,
             rate=rate,
             spare=wish.spare,
             requests=wish.requests,
             seed=wish.seed,
         )
         return Question(subject=subject, task=task, notes=notes)
-
-    def _limits(self) -> list[slo.Slo]:
-        """The objectives that were given."""
-        given = {"--slo-ttft": self.wish.slo_ttft, "--slo-tpot": self.wish.slo_tpot}
-        read = [slo.read(flag, text, self.findings) for flag, text in given.items()]
-        return [each for each in read if each is not None]
 
     def _rate(self) -> float | None:
         found = self._read("--rate", self.wish.rate, Rate)
@@ -173,15 +180,12 @@ class Reader:
         self.findings += check_context(demand.traffic, found.model)
         return found, demand, tuple(map(str, notes))
 
-    def _of_model(self, limits: Sequence[slo.Slo]) -> Subject | None:
-        """The plan whose finalists are tried.
-
-        A mean stays below the upper percentiles, so their limits hold for the plan's means.
-        """
+    def _of_model(self, slos: Sequence[slo.Slo], limits: Limits) -> Subject | None:
+        """The plan whose finalists are tried."""
         asked = self.wish
         if asked.on is None:
             self._fault("--on", "is missing: a model needs a cluster")
-        means = {each.figure: f"{each.limit!r} s" for each in limits if each.level != "p50"}
+        means = {name: f"{limit!r} s" for name, limit in slo.means(slos, limits).items()}
         said = {name: getattr(asked, name) for name in (*OF_A_PLAN, "prefix_hit")}
         said |= {"top": FINALISTS if asked.top is None else asked.top, "spare": asked.spare}
         terms = wish.Wish(**{k: v for k, v in (said | means).items() if v is not None})

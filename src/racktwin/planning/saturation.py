@@ -9,8 +9,8 @@ import msgspec
 import numpy as np
 
 from racktwin.planning.slo import Slo
+from racktwin.serving.limits import Limits
 from racktwin.serving.steady import Curve, rising
-from racktwin.units import Seconds
 
 if TYPE_CHECKING:
     from racktwin.planning.trial import Trial
@@ -40,24 +40,31 @@ class Saturation(msgspec.Struct, frozen=True):
 
 def holds(trial: Trial, slos: Sequence[Slo]) -> bool:
     """Whether the queue has an end and every objective is kept."""
-    return not trial.overloaded and all(slo.value(trial) <= slo.limit for slo in slos)
+    return not trial.overloaded and all(slo.keeps(trial) for slo in slos)
 
 
 def broken(trial: Trial, slos: Sequence[Slo]) -> list[str]:
     """What does not hold, in words."""
     if trial.overloaded:
         return ["the queue has no end"]
-    over = (slo for slo in slos if not slo.value(trial) <= slo.limit)
-    return [f"{slo.name} {Seconds(slo.value(trial))}" for slo in over]
+    return [slo.found(trial) for slo in slos if not slo.keeps(trial)]
 
 
-def bracket(curve: Curve, slos: Sequence[Slo]) -> tuple[float, float]:
-    """Where to begin, and the largest load of the steady state; requests/s of the curve."""
+def bracket(curve: Curve, slos: Sequence[Slo], limits: Limits, steps: float) -> tuple[float, float]:
+    """Where to begin, and the largest load of the steady state; requests/s of the curve.
+
+    limits: of a request, s; steps: tokens it gains after the first.
+    """
     curve = curve.take(rising(curve.requests))
     top = float(curve.requests[-1])
+    means = {"ttft": curve.ttft, "tpot": curve.tpot, "itl": curve.tpot}
+    means["e2e"] = curve.ttft + curve.tpot * steps
     kept = np.full(len(curve.requests), True)
     for slo in slos:
-        kept &= getattr(curve, slo.figure) <= slo.limit
+        if slo.figure in means:
+            kept &= means[slo.figure] <= slo.limit
+    for name, limit in msgspec.structs.asdict(limits).items():
+        kept &= (means[name] <= limit) | np.isinf(limit)
     inside = curve.requests[kept & (curve.requests > 0)]
     return max(GUESS * float(inside.max(initial=0.0)), top / SHALLOW), top
 

@@ -1,40 +1,71 @@
-"""Service-level objectives: a level of a latency over all requests, and the most it may be."""
+"""Service-level objectives: a level of a latency over all requests, and the most it may be; or the
+share of requests within the limits of each, and the least it may be.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from racktwin.finding import BadInput, Finding, unknown
-from racktwin.units import Seconds
+from racktwin.serving.limits import Limits
+from racktwin.units import Fraction, Seconds
 
 if TYPE_CHECKING:
     from racktwin.planning.trial import Trial
 
+LATENCIES = ("ttft", "tpot", "itl", "e2e")
+OF_A_REQUEST = ("ttft", "tpot", "e2e")
 LEVELS = ("mean", "p50", "p90", "p95", "p99")
 USUAL = "p99"
+GOODPUT = "goodput"
 MOST = 1e9
 
 
 class Slo(msgspec.Struct, frozen=True):
-    """`level` of `figure` ('ttft' or 'tpot') is at most `limit`, s."""
+    """`level` of `figure`, one of `LATENCIES`, is at most `limit`, s; or the `share` of goodput is
+    at least `limit`, 0..1.
+    """
 
     figure: str
     level: str
     limit: float
 
     def value(self, trial: Trial) -> float:
-        """The level in a trial, s."""
+        """The level in a trial, s; or the share of requests within their limits, 0..1."""
+        if self.figure == GOODPUT:
+            return trial.good / trial.served if trial.served else 0.0
         return float(getattr(getattr(trial, self.figure), self.level))
+
+    def excess(self, trial: Trial) -> float:
+        """How many times the limit the value is (1), at most 1 where the objective is kept."""
+        value = self.value(trial)
+        if self.figure == GOODPUT:
+            return self.limit / value if value else math.inf
+        return value / self.limit
+
+    def keeps(self, trial: Trial) -> bool:
+        """Whether a trial keeps it; what has no value does not."""
+        return self.excess(trial) <= 1
+
+    def found(self, trial: Trial) -> str:
+        """The value in words: 'p99 TTFT 2.1 s'."""
+        return f"{self.name} {self._text(self.value(trial))}"
 
     @property
     def name(self) -> str:
         """In words: 'p99 TTFT'."""
-        return f"{self.level} {self.figure.upper()}"
+        return GOODPUT if self.figure == GOODPUT else f"{self.level} {self.figure.upper()}"
+
+    def _text(self, value: float) -> str:
+        return f"{value:.1%}" if self.figure == GOODPUT else str(Seconds(value))
 
     def __str__(self) -> str:
-        return f"{self.name} <= {Seconds(self.limit)}"
+        sign = ">=" if self.figure == GOODPUT else "<="
+        return f"{self.name} {sign} {self._text(self.limit)}"
 
 
 def read(flag: str, text: str | None, findings: list[Finding]) -> Slo | None:
@@ -54,3 +85,54 @@ def read(flag: str, text: str | None, findings: list[Finding]) -> Slo | None:
     if not 0 < seconds < MOST:
         findings.append(Finding(flag, f"expected a time above 0, found {limit[:20]}"))
     return Slo(flag.removeprefix("--slo-"), level, seconds)
+
+
+def read_share(flag: str, text: str | None, findings: list[Finding]) -> Slo | None:
+    """`95%` of the requests; faults go to `findings`."""
+    if text is None:
+        return None
+    try:
+        share = float(Fraction.parse(text, flag))
+    except BadInput as fault:
+        findings += fault.findings
+        return None
+    if share <= 0:
+        findings.append(Finding(flag, f"expected a share above 0, found {text[:20]}"))
+    return Slo(GOODPUT, "share", share)
+
+
+def read_all(
+    given: dict[str, str | None], share: str | None, findings: list[Finding]
+) -> tuple[tuple[Slo, ...], Limits]:
+    """The objectives, and the limits of a good request; faults go to `findings`.
+
+    given: texts by latency; share: of good requests, with which a time without a level is a limit
+    of a request and no objective.
+    """
+    texts = {name: read(f"--slo-{name}", text, findings) for name, text in given.items()}
+    found = [each for each in texts.values() if each is not None]
+    limits = Limits(**{each.figure: each.limit for each in found if each.figure in OF_A_REQUEST})
+    least = read_share("--slo-goodput", share, findings)
+    if least is None:
+        return tuple(found), limits
+    if limits == Limits() and not findings:
+        flags = ", ".join(f"--slo-{name}" for name in OF_A_REQUEST)
+        findings.append(Finding("--slo-goodput", f"of which limits? give {flags}"))
+    levelled = [each for each in found if ":" in str(given[each.figure])]
+    return (*levelled, least), limits
+
+
+def means(slos: Sequence[Slo], limits: Limits) -> dict[str, float]:
+    """The lowest limits, s, on the mean TTFT and TPOT that objectives and `limits` come to.
+
+    A mean stays below the upper percentiles, so their limits hold for it.
+    """
+    upper = [each for each in slos if each.level != "p50"]
+    shared = any(each.figure == GOODPUT for each in slos)
+    found = {}
+    for name, figures in {"ttft": ("ttft",), "tpot": ("tpot", "itl")}.items():
+        most = [each.limit for each in upper if each.figure in figures]
+        most += [getattr(limits, name)] if shared else []
+        if math.isfinite(least := min(most, default=math.inf)):
+            found[name] = least
+    return found

@@ -12,7 +12,8 @@ from racktwin.finding import BadInput, Finding, unknown
 from racktwin.serving import traces, workload
 from racktwin.serving.arrivals import Arrivals
 from racktwin.serving.lengths import Lengths
-from racktwin.serving.metrics import DEFINITIONS, Limits
+from racktwin.serving.limits import Limits
+from racktwin.serving.metrics import DEFINITIONS
 from racktwin.serving.router import ROUTERS
 from racktwin.serving.sessions import Class
 from racktwin.serving.simulation import Order

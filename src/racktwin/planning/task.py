@@ -8,16 +8,19 @@ from racktwin.engine.deployment import Deployment
 from racktwin.planning.ask import Ask
 from racktwin.planning.demand import Demand
 from racktwin.planning.slo import Slo
+from racktwin.serving.limits import Limits
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
     """What is asked. rate: requests/s to serve, None to find the most. spare: copies kept idle.
 
+    limits: of a good request, s.
     requests: of one trial, None for enough; seed: of their draws.
     """
 
     demand: Demand
     slos: tuple[Slo, ...]
+    limits: Limits = Limits()
     rate: float | None = None
     spare: int = 0
     requests: int | None = None

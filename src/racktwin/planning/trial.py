@@ -12,7 +12,7 @@ from racktwin.engine.deployment import Deployment
 from racktwin.planning.demand import Demand
 from racktwin.planning.saturation import bracket
 from racktwin.planning.slo import Slo
-from racktwin.serving.metrics import Limits
+from racktwin.serving.limits import Limits
 from racktwin.serving.outcome import outcome
 from racktwin.serving.router import ALIKE, ROUTERS
 from racktwin.serving.sample import Spread
@@ -24,6 +24,7 @@ LEAST, MOST = 5_000, 200_000  # requests of a trial
 TURNS = 20  # of the requests in flight: how often a trial replaces them
 SLOW = 0.9  # of the load that must have come
 ROUTER = "least_outstanding"
+NONE = Limits()
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +38,8 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     rate: float
     ttft: Spread
     tpot: Spread
+    itl: Spread
+    e2e: Spread
     steady_ttft: float
     steady_tpot: float
     served: float
@@ -63,14 +66,15 @@ class Bench:
         *,
         copies: int,
         slos: Sequence[Slo] = (),
+        limits: Limits = NONE,
         requests: int | None = None,
         seed: int = 0,
     ) -> None:
         self.demand, self.seed = demand, seed
-        self.limits = Limits(**{slo.figure: slo.limit for slo in slos})
+        self.limits = limits
         self.served = Served(one)
         curve = self.served.curve(demand.traffic)
-        self.guess, self.top = bracket(curve, slos)
+        self.guess, self.top = bracket(curve, slos, limits, demand.traffic.steps)
         self.curve = curve.take(rising(curve.requests))
         self.in_flight = self._steady("concurrency", self.guess)
         self.asked = requests
@@ -121,6 +125,8 @@ class Bench:
             rate=rate,
             ttft=found.ttft,
             tpot=found.tpot,
+            itl=found.itl,
+            e2e=found.e2e,
             steady_ttft=self._steady("ttft", rate),
             steady_tpot=self._steady("tpot", rate),
             served=found.requests / self.copies,

@@ -7,7 +7,9 @@ from typing import Any
 
 import msgspec
 
+from racktwin.planning.slo import LATENCIES
 from racktwin.planning.trial import Trial
+from racktwin.serving.limits import Limits
 from racktwin.serving.sample import Spread
 
 
@@ -20,12 +22,16 @@ def record(one: Trial) -> dict[str, Any]:
         "too_short": one.short,
         "steady_ttft": _plain(one.steady_ttft),
         "steady_tpot": _plain(one.steady_tpot),
-        "ttft": _spread(one.ttft),
-        "tpot": _spread(one.tpot),
+        **{name: _spread(getattr(one, name)) for name in LATENCIES},
         "cached_share": one.hits,
         "counted": one.counted,
         "refused": one.refused,
     }
+
+
+def limits(given: Limits) -> dict[str, float | None]:
+    """Limits of a request, s; null where there is none."""
+    return {name: _plain(value) for name, value in msgspec.structs.asdict(given).items()}
 
 
 def _spread(one: Spread) -> dict[str, float | None]:

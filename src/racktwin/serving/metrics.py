@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from racktwin.serving.fleet import Floats
+from racktwin.serving.limits import Limits
 
 FIGURES = ("ttft", "tpot", "e2e", "queue")
 
@@ -35,14 +36,6 @@ DEFINITIONS = {
         Definition("mlperf", pooled=False, rank=True, whole=True),
     )
 }
-
-
-class Limits(msgspec.Struct, frozen=True):
-    """Latencies a good request stays within, s."""
-
-    ttft: float = np.inf
-    tpot: float = np.inf
-    e2e: float = np.inf
 
 
 def figures(results: NDArray[Any], first_token: float) -> Floats:

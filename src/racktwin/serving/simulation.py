@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from racktwin.finding import BadInput, Finding
 from racktwin.serving.fleet import STEP, Ints, Rules
-from racktwin.serving.metrics import DEFINITIONS, FIGURES, Definition, Limits, figures, gaps, good
+from racktwin.serving.limits import Limits
+from racktwin.serving.metrics import DEFINITIONS, FIGURES, Definition, figures, gaps, good
 from racktwin.serving.pair_runner import Pair, transfer_time
 from racktwin.serving.pool import Pool
 from racktwin.serving.router import ROUTERS
