@@ -18,6 +18,7 @@ VERBS = {
     "validate": "how far predictions lie from published measurements, or from yours",
     "simulate": "what users feel when a trace or a synthetic load meets a deployment",
     "capacity": "the load a deployment sustains within its objectives, or what a load takes",
+    "collective": "what nccl-tests should print on a fabric, why, and what a run of it lacks",
     "fit": "does a model load: weights, room for KV, largest context",
     "show": "clusters, racks, chips, models, engines, and the source of every figure",
 }
@@ -71,7 +72,7 @@ def _drop_output() -> None:
 
 def overview() -> str:
     """The help of the command as a whole; printed without loading anything."""
-    verbs = "\n".join(f"  {verb:9}{about}" for verb, about in VERBS.items())
+    verbs = "\n".join(f"  {verb:11}{about}" for verb, about in VERBS.items())
     return (
         f"racktwin {__version__}: a digital twin of rack-scale AI supercomputers\n\n"
         f"  racktwin VERB ...\n\n{verbs}\n\n"

@@ -16,8 +16,8 @@ from racktwin.network import domain, hierarchy
 from racktwin.network.bound import bound
 from racktwin.network.curve import Array
 from racktwin.network.fabric import Framework, engine, nccl, tiers
-from racktwin.network.hierarchy import Algorithm
 from racktwin.network.volume import Operation, wire_share
+from racktwin.network.way import USUAL, Way
 
 ALONE = Evidence("formula", "no work")
 
@@ -27,7 +27,7 @@ def all_reduce(
     place: Place,
     cluster: Cluster,
     framework: Framework | None = None,
-    algorithm: Algorithm = "nccl",
+    way: Way = USUAL,
 ) -> Priced:
     """All-reduce of a buffer of `size` bytes per rank.
 
@@ -35,7 +35,7 @@ def all_reduce(
     holds the engine's own switch to NCCL for large buffers); NCCL otherwise.
     """
     buffer = np.asarray(size, np.float64)
-    if framework is not None and 1 < place.ranks <= place.per_domain:
+    if framework is not None and way == USUAL and 1 < place.ranks <= place.per_domain:
         own = cluster.chip.tables
         for system in (own, nccl().sibling.get(own, "")):
             curves = engine().curves.get(system, {}).get(framework, {})
@@ -46,28 +46,27 @@ def all_reduce(
                 lent = "" if system == own else f" of {system}"
                 name = f"{own} {framework} all_reduce x{place.ranks}{lent}"
                 return _priced("all_reduce", buffer, time, Evidence("measured", name), place)
-    return _collective("all_reduce", buffer, place, cluster, algorithm)
+    return _collective("all_reduce", buffer, place, cluster, way)
 
 
-def all_gather(
-    size: npt.ArrayLike, place: Place, cluster: Cluster, algorithm: Algorithm = "nccl"
-) -> Priced:
+def all_gather(size: npt.ArrayLike, place: Place, cluster: Cluster, way: Way = USUAL) -> Priced:
     """All-gather whose gathered output holds `size` bytes."""
-    return _collective("all_gather", size, place, cluster, algorithm)
+    return _collective("all_gather", size, place, cluster, way)
 
 
-def reduce_scatter(
-    size: npt.ArrayLike, place: Place, cluster: Cluster, algorithm: Algorithm = "nccl"
-) -> Priced:
+def reduce_scatter(size: npt.ArrayLike, place: Place, cluster: Cluster, way: Way = USUAL) -> Priced:
     """Reduce-scatter of an input of `size` bytes per rank."""
-    return _collective("reduce_scatter", size, place, cluster, algorithm)
+    return _collective("reduce_scatter", size, place, cluster, way)
 
 
-def all_to_all(
-    size: npt.ArrayLike, place: Place, cluster: Cluster, algorithm: Algorithm = "nccl"
-) -> Priced:
+def all_to_all(size: npt.ArrayLike, place: Place, cluster: Cluster, way: Way = USUAL) -> Priced:
     """All-to-all where every rank sends `size` bytes, an equal part to each rank (own included)."""
-    return _collective("all_to_all", size, place, cluster, algorithm)
+    return _collective("all_to_all", size, place, cluster, way)
+
+
+def broadcast(size: npt.ArrayLike, place: Place, cluster: Cluster, way: Way = USUAL) -> Priced:
+    """Broadcast of a buffer of `size` bytes from one rank to all."""
+    return _collective("broadcast", size, place, cluster, way)
 
 
 def moved(wire: Array, time: Array, evidence: Evidence, place: Place) -> Priced:
@@ -83,15 +82,15 @@ def _collective(
     size: npt.ArrayLike,
     place: Place,
     cluster: Cluster,
-    algorithm: Algorithm,
+    way: Way,
 ) -> Priced:
     buffer = np.asarray(size, np.float64)
     if place.ranks < 2:
         return moved(0 * buffer, 0 * buffer, ALONE, place)
     if place.ranks <= place.per_domain:
-        time, evidence = domain.seconds(operation, buffer, place.ranks, cluster)
+        time, evidence = domain.seconds(operation, buffer, place.ranks, cluster, way)
     else:
-        time, evidence = hierarchy.seconds(operation, buffer, place, cluster, algorithm)
+        time, evidence = hierarchy.seconds(operation, buffer, place, cluster, way)
     return _priced(operation, buffer, time, evidence, place)
 
 

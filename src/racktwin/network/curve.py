@@ -7,6 +7,8 @@ nobody measured.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 import numpy as np
 import numpy.typing as npt
@@ -69,12 +71,19 @@ class Rule(msgspec.Struct, frozen=True):
     in_switch: float = 0.0
     error: FitError | None = None
 
-    def seconds(self, operation: Operation, size: npt.ArrayLike, ranks: int) -> Array:
-        """Time of messages of `size` bytes among `ranks` ranks; the faster path counts."""
+    def seconds(
+        self,
+        operation: Operation,
+        size: npt.ArrayLike,
+        ranks: int,
+        only: Literal["", "ring", "switch"] = "",
+    ) -> Array:
+        """Time of `size` bytes among `ranks` ranks; the faster path counts, or `only` one."""
         ring = self.bandwidth * (1.0 - self.pair_loss / ranks**2)
         per_byte = wire_share(operation, ranks) / ring
-        if self.in_switch:
-            per_byte = min(per_byte, switch_share(ranks) / self.in_switch)
+        if self.in_switch and only != "ring":
+            reduced = switch_share(ranks) / self.in_switch
+            per_byte = reduced if only == "switch" else min(per_byte, reduced)
         wire = np.asarray(size, dtype=np.float64) * per_byte
         alpha = self.alpha + self.per_rank * (ranks - 1)
         return np.asarray(alpha + wire + 2.0 * np.sqrt(self.ramp * wire))

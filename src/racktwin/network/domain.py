@@ -6,20 +6,50 @@ import numpy as np
 import numpy.typing as npt
 
 from racktwin.estimate import Evidence
-from racktwin.hardware import Cluster
+from racktwin.hardware import Cluster, Place
+from racktwin.network.channels import group
 from racktwin.network.curve import Array
 from racktwin.network.fabric import generation, nccl
-from racktwin.network.volume import Operation, least_share
+from racktwin.network.nccl import quickest
+from racktwin.network.volume import Operation, least_share, wire_share
+from racktwin.network.way import USUAL, Way
+
+LIKE: dict[Operation, Operation] = {"broadcast": "all_gather"}
+"""What nobody measured, and the operation that moves the same bytes along the same rings."""
 
 
 def seconds(
-    operation: Operation, size: npt.ArrayLike, ranks: int, cluster: Cluster
+    operation: Operation,
+    size: npt.ArrayLike,
+    ranks: int,
+    cluster: Cluster,
+    way: Way = USUAL,
 ) -> tuple[Array, Evidence]:
     """Time of `size` bytes among `ranks` GPUs that share NVLink switches, never below line rate.
 
     Beyond the largest size measured a curve goes on in the shape of the rule.
     """
     size = np.asarray(size, np.float64)
+    if like := LIKE.get(operation):
+        alike = size * wire_share(operation, ranks) / wire_share(like, ranks)
+        time, evidence = seconds(like, alike, ranks, cluster, way)
+        return time, Evidence("formula", f"{operation} as {evidence.name}")
+    time, evidence = _measured(operation, size, ranks, cluster)
+    if way.algorithm:
+        time = time * _against_default(way.algorithm, operation, size, ranks, cluster)
+        evidence = Evidence("formula", f"{evidence.name}, {way.algorithm} by NCCL's model")
+    if way.nvlink < 1:
+        start = _measured(operation, np.zeros(1), ranks, cluster)[0]
+        time = start + np.maximum(time - start, 0.0) / way.nvlink
+        evidence = Evidence("formula", f"{evidence.name}, {way.nvlink:.1%} of the links left")
+    line = cluster.nvlink * way.nvlink
+    return np.maximum(time, size * least_share(operation, ranks) / line), evidence
+
+
+def _measured(
+    operation: Operation, size: Array, ranks: int, cluster: Cluster
+) -> tuple[Array, Evidence]:
+    """The curve of a system or its sibling, else the rule."""
     fits, system = nccl(), cluster.chip.tables
     family = generation(cluster.chip.family)
     rule = fits.rules[family][operation]
@@ -36,4 +66,25 @@ def seconds(
     else:
         time = rule.seconds(operation, size, ranks)
         evidence = Evidence("formula", f"NCCL rule of {family}: {operation} x{ranks}, not measured")
-    return np.maximum(time, size * least_share(operation, ranks) / cluster.nvlink), evidence
+    return time, evidence
+
+
+def _against_default(
+    algorithm: str, operation: Operation, size: Array, ranks: int, cluster: Cluster
+) -> Array:
+    """Time under an algorithm over that under NCCL's choice, a ratio.
+
+    Rings and the reducing switch by the fitted rule, which holds both; others by NCCL's own model,
+    against its rings.
+    """
+    rule = nccl().rules[generation(cluster.chip.family)][operation]
+    usual = rule.seconds(operation, size, ranks)
+    if algorithm == "nvls" and rule.in_switch:
+        return np.asarray(rule.seconds(operation, size, ranks, only="switch") / usual)
+    found = group(Place(ranks, ranks, ranks), cluster)
+    if algorithm == "ring":
+        ring = rule.seconds(operation, size, ranks, only="ring")
+        planned = size * wire_share(operation, ranks) / found.nvlink
+        return np.asarray(np.maximum(ring, planned) / usual)
+    ratio = quickest(algorithm, operation, size, found) / quickest("ring", operation, size, found)
+    return np.asarray(rule.seconds(operation, size, ranks, only="ring") * ratio / usual)

@@ -67,6 +67,8 @@ class Tiers(msgspec.Struct, frozen=True):
     nic_efficiency: share of the NIC's line rate that messages reach, where the cluster says none;
     nic_hop: s per level of a tree over domains; nic_start: s to start a message; exchange_start: s
     a token exchange takes longer once it leaves its domain;
+    nvlink_start, nic_send: s of a step of an algorithm at its leanest over either; post: s a NIC
+    takes for a further message; between_error: of an estimate over several domains, a ratio;
     overlap: exponent of the sum over both tiers, 1; switch_domains: domains up to which NCCL
     lets switches reduce; copy_efficiency: share of NVLink's line rate of a plain copy;
     copy_start: s to start one; nvlink_energy, nic_energy: J/B sent.
@@ -76,6 +78,10 @@ class Tiers(msgspec.Struct, frozen=True):
     nic_hop: Seconds
     nic_start: Seconds
     exchange_start: Seconds
+    nvlink_start: Seconds
+    nic_send: Seconds
+    post: Seconds
+    between_error: Fraction
     overlap: float
     switch_domains: int
     copy_efficiency: Fraction

@@ -1,58 +1,102 @@
 """Groups over several NVLink domains: a phase inside each, a phase over the NICs between them.
 
 Two estimates are kept apart. 'ideal' runs both phases as a pipeline, with reduction in the NVLink
-switch. 'nccl' does what NCCL was seen to do: the same over two domains, rings beyond (NVIDIA/nccl
-issue 1221). Between 3 and 19 racks no public measurement exists.
+switch. 'calibrated' does what NCCL was seen to do: the same over two domains, rings beyond
+(NVIDIA/nccl issue 1221). Between 3 and 19 racks no public measurement exists. With SHARP the
+switches between domains reduce too: a NIC then sends its shard of an all-reduce once.
 """
 
 from __future__ import annotations
-
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from racktwin.estimate import Evidence
 from racktwin.hardware import Cluster, Place
-from racktwin.network import domain
+from racktwin.network import domain, sharp
 from racktwin.network.bound import bound, smallest_domain
+from racktwin.network.channels import group
 from racktwin.network.curve import Array, smooth_sum
 from racktwin.network.fabric import generation, nccl, tiers
+from racktwin.network.nccl import quickest
 from racktwin.network.volume import Operation, wire_share
+from racktwin.network.way import USUAL, Way
 
-Algorithm = Literal["nccl", "ideal"]
-ONE_BYTE = 1.0
+SWITCHED = ("nvls", "nvls_tree", "collnet_direct", "collnet_chain")
+"""Algorithms that reduce in switches, each domain sending its part once over the NICs."""
 
 
-def nic_bandwidth(cluster: Cluster) -> tuple[float, str]:
+def nic_bandwidth(cluster: Cluster, way: Way = USUAL) -> tuple[float, str]:
     """B/s per GPU and direction that collectives reach over the NIC, and the source of it."""
     own = cluster.fabric.nic_efficiency
-    share = float(tiers().nic_efficiency if own is None else own)
+    share = float(tiers().nic_efficiency if own is None else own) * way.nic
     return cluster.nic * share, f"NICs at {share:.0%} of line rate"
 
 
 def seconds(
-    operation: Operation, size: npt.ArrayLike, place: Place, cluster: Cluster, algorithm: Algorithm
+    operation: Operation, size: npt.ArrayLike, place: Place, cluster: Cluster, way: Way
 ) -> tuple[Array, Evidence]:
     """Time of `size` bytes over the domains of `place`, never below the bound of either tier."""
     size = np.asarray(size, np.float64)
-    rings = algorithm == "nccl" and place.domains > tiers().switch_domains
-    start = _inner(operation, np.asarray(ONE_BYTE), place, cluster, rings)
-    inner = np.maximum(_inner(operation, size, place, cluster, rings) - start, 0.0)
-    outer = _outer(operation, size, place, cluster, rings)
-    latency = _latency(operation, start, place, cluster, algorithm)
-    time = latency + smooth_sum(inner, outer, tiers().overlap)
-    name = f"{algorithm} over {place.domains} NVLink domains; {nic_bandwidth(cluster)[1]}"
-    return np.maximum(time, bound(operation, size, place, cluster)), Evidence("formula", name)
+    if like := domain.LIKE.get(operation):
+        alike = size * wire_share(operation, place.ranks) / wire_share(like, place.ranks)
+        time, evidence = seconds(like, alike, place, cluster, way)
+        evidence = Evidence("formula", f"{operation} as {evidence.name}")
+    else:
+        time = _two_tiers(operation, size, place, cluster, way)
+        name = f"{way.estimate} over {place.domains} NVLink domains"
+        if way.algorithm:
+            time = time * _against_like(operation, size, place, cluster, way)
+            name = f"{name}, {way.algorithm} by NCCL's model"
+        reduced = ", SHARP" if way.sharp else ""
+        evidence = Evidence("formula", f"{name}{reduced}; {nic_bandwidth(cluster, way)[1]}")
+    return np.maximum(time, bound(operation, size, place, cluster, way)), evidence
+
+
+def _two_tiers(
+    operation: Operation, size: Array, place: Place, cluster: Cluster, way: Way
+) -> Array:
+    """Starts of both tiers, then both at work at once."""
+    rings = _rings(place, way)
+    start = _inner(operation, np.asarray(0.0), place, cluster, way)
+    inner = np.maximum(_inner(operation, size, place, cluster, way) - start, 0.0)
+    outer = _outer(operation, size, place, cluster, way)
+    latency = _latency(operation, start, place, cluster, way, rings)
+    return np.asarray(latency + smooth_sum(inner, outer, tiers().overlap))
+
+
+def _rings(place: Place, way: Way) -> bool:
+    """Whether rings visit every rank; else switches reduce inside a domain."""
+    if way.estimate == "ideal" or way.sharp:
+        return False
+    if way.algorithm:
+        return way.algorithm not in SWITCHED
+    return place.domains > tiers().switch_domains
+
+
+def _against_like(
+    operation: Operation, size: Array, place: Place, cluster: Cluster, way: Way
+) -> Array:
+    """An algorithm against the one of its kind that `_two_tiers` is, by NCCL's model; a ratio."""
+    like = "ring" if _rings(place, way) else "nvls_tree"
+    if way.sharp and way.algorithm in SWITCHED:
+        like = "nvls"
+    found = group(place, cluster, sharp=way.sharp)
+    if way.algorithm == like or operation != "all_reduce":
+        return np.ones_like(size)
+    asked = quickest(way.algorithm, operation, size, found)
+    return np.asarray(asked / quickest(like, operation, size, found))
 
 
 def _latency(
-    operation: Operation, start: Array, place: Place, cluster: Cluster, algorithm: Algorithm
+    operation: Operation, start: Array, place: Place, cluster: Cluster, way: Way, rings: bool
 ) -> Array:
     """Start-up, s: a tree over domains; NCCL's rings and all-to-all visit every rank instead."""
     hop = float(tiers().nic_hop)
-    if algorithm == "ideal" or operation == "all_reduce":
-        passes = 2 if operation == "all_reduce" else 1
+    passes = 2 if operation == "all_reduce" else 1
+    if way.sharp and operation != "all_to_all":
+        return np.asarray(start + passes * sharp.latency(place, cluster))
+    if way.estimate == "ideal" or operation == "all_reduce":
         return np.asarray(start + passes * np.ceil(np.log2(place.domains)) * hop)
     rule = nccl().rules[generation(cluster.chip.family)][operation]
     crossings = 1 if operation == "all_to_all" else place.domains
@@ -60,24 +104,28 @@ def _latency(
     return np.maximum(start, ring)
 
 
-def _outer(operation: Operation, size: Array, place: Place, cluster: Cluster, rings: bool) -> Array:
+def _outer(operation: Operation, size: Array, place: Place, cluster: Cluster, way: Way) -> Array:
     """Seconds each NIC is busy: its rank's shard of the traffic between domains, or of the ring."""
     own = smallest_domain(place)
     if operation == "all_to_all":
         sent = 1.0 - own / place.ranks
+    elif way.sharp and operation == "all_reduce":
+        sent = 1.0 / own
     else:
-        sent = wire_share(operation, place.ranks if rings else place.ranks / own) / own
-    return np.asarray(size * sent / nic_bandwidth(cluster)[0])
+        ranks = place.ranks if _rings(place, way) else place.ranks / own
+        sent = wire_share(operation, ranks) / own
+    return np.asarray(size * sent / nic_bandwidth(cluster, way)[0])
 
 
-def _inner(operation: Operation, size: Array, place: Place, cluster: Cluster, rings: bool) -> Array:
+def _inner(operation: Operation, size: Array, place: Place, cluster: Cluster, way: Way) -> Array:
     """Seconds of the phases inside a domain; a ring's all-reduce scatters, then gathers."""
-    ranks = place.per_domain
+    ranks, inside = place.per_domain, Way(nvlink=way.nvlink)
     if ranks < 2:
         return np.zeros_like(size)
     if operation == "all_to_all":
-        return domain.seconds(operation, size * ranks / place.ranks, ranks, cluster)[0]
-    if operation != "all_reduce" or not rings:
-        return domain.seconds(operation, size, ranks, cluster)[0]
-    scatter = domain.seconds("reduce_scatter", size, ranks, cluster)[0]
-    return np.asarray(scatter + domain.seconds("all_gather", size, ranks, cluster)[0])
+        part = size * ranks / place.ranks
+        return domain.seconds(operation, part, ranks, cluster, inside)[0]
+    if operation != "all_reduce" or not _rings(place, way):
+        return domain.seconds(operation, size, ranks, cluster, inside)[0]
+    scatter = domain.seconds("reduce_scatter", size, ranks, cluster, inside)[0]
+    return np.asarray(scatter + domain.seconds("all_gather", size, ranks, cluster, inside)[0])

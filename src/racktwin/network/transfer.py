@@ -12,9 +12,10 @@ from racktwin.network import domain
 from racktwin.network.collective import ALONE, moved
 from racktwin.network.fabric import tiers
 from racktwin.network.hierarchy import nic_bandwidth
+from racktwin.network.way import USUAL, Way
 
 
-def point_to_point(size: npt.ArrayLike, place: Place, cluster: Cluster) -> Priced:
+def point_to_point(size: npt.ArrayLike, place: Place, cluster: Cluster, way: Way = USUAL) -> Priced:
     """NCCL send and receive of `size` bytes between neighbours of `place` (pipeline stages).
 
     In one domain: the all-to-all of two ranks, which sends half of its buffer. Else one NIC each.
@@ -23,9 +24,9 @@ def point_to_point(size: npt.ArrayLike, place: Place, cluster: Cluster) -> Price
     if place.ranks < 2:
         return moved(0 * message, 0 * message, ALONE, place)
     if place.ranks <= place.per_domain:
-        time, evidence = domain.seconds("all_to_all", 2 * message, 2, cluster)
+        time, evidence = domain.seconds("all_to_all", 2 * message, 2, cluster, way)
     else:
-        bandwidth, note = nic_bandwidth(cluster)
+        bandwidth, note = nic_bandwidth(cluster, way)
         time = tiers().nic_start + message / bandwidth
         evidence = Evidence("formula", f"send over one {note}")
     return moved(message, np.where(message > 0, time, 0.0), evidence, place)

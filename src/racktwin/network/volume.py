@@ -1,19 +1,22 @@
 """Bytes a collective puts on a link: what the algorithm sends, and the least any could.
 
 Sizes follow nccl-tests: the buffer of one rank for all-reduce and all-to-all, the gathered output
-for all-gather, the input for reduce-scatter. Shares are per rank and direction, over that size.
+for all-gather, the input for reduce-scatter, the buffer sent for broadcast. Shares
+are per rank and direction, over that size.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
-Operation = Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all"]
-OPERATIONS: tuple[Operation, ...] = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
+Operation = Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast"]
+OPERATIONS: tuple[Operation, ...] = get_args(Operation)
 
 
 def wire_share(operation: Operation, ranks: float) -> float:
     """Bytes sent per rank over the size, without reduction in the switch."""
+    if operation == "broadcast":
+        return 1.0
     share = (ranks - 1) / ranks
     return 2 * share if operation == "all_reduce" else share
 
@@ -35,4 +38,4 @@ def least_share(operation: Operation, ranks: int) -> float:
     """
     if ranks < 2:
         return 0.0
-    return 1.0 if operation == "all_reduce" else (ranks - 1) / ranks
+    return 1.0 if operation in ("all_reduce", "broadcast") else (ranks - 1) / ranks

@@ -1,0 +1,85 @@
+"""An expectation, and a run judged by it, as plain data (docs/reference/json.md)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from racktwin.network.comparison import Comparison
+from racktwin.network.expectation import Expectation
+
+
+def record(found: Expectation) -> dict[str, Any]:
+    """Sizes in bytes, times in s, bandwidths in B/s."""
+    asked = found.question
+    way, place = asked.way, asked.place
+    return {
+        "question": {
+            "operation": asked.operation,
+            "cluster": asked.cluster.name,
+            "gpus": place.ranks,
+            "domains": place.domains,
+            "gpus_per_domain": place.per_domain,
+            "algorithm": way.algorithm or None,
+            "sharp": way.sharp,
+            "nvlink_share": way.nvlink,
+            "nic_share": way.nic,
+        },
+        "evidence": str(found.evidence),
+        "binds": found.binds,
+        "sizes": [_size(found, at) for at in range(len(found.size))],
+        "algorithms": [
+            {
+                "name": each.algorithm,
+                "protocol": each.protocol,
+                "latency_s": each.latency,
+                "bandwidth": each.bandwidth,
+            }
+            for each in found.paths
+        ],
+        "refused": [{"name": name, "reason": why} for name, why in found.refused.items()],
+    }
+
+
+def _size(found: Expectation, at: int) -> dict[str, Any]:
+    size, time = float(found.size[at]), float(found.calibrated[at])
+    path, best = found.path(at), found.best[at]
+    return {
+        "bytes": size,
+        "seconds": time,
+        "low_s": float(found.low[at]),
+        "high_s": float(found.high[at]),
+        "algbw": size / time,
+        "busbw": found.share * size / time,
+        "bound_s": float(found.bound[at]),
+        "ideal_s": float(found.ideal[at]),
+        "nccl_s": None if found.nccl is None else float(found.nccl[at]),
+        "nccl_algorithm": path.algorithm if path else None,
+        "nccl_protocol": path.protocol if path else None,
+        "best_algorithm": best[0],
+        "best_s": best[1],
+    }
+
+
+def judged(found: Comparison) -> dict[str, Any]:
+    """The record of the expectation, and what a run is against it."""
+    return {
+        **record(found.expectation),
+        "lines": [
+            {
+                "bytes": line.size,
+                "measured_s": line.measured,
+                "expected_s": line.expected,
+                "slower": line.slower,
+                "verdict": line.verdict,
+                "cause": line.cause,
+            }
+            for line in found.lines
+        ],
+        "causes": [
+            {"cause": name, "measured_over_it": None if np.isnan(ratio) else ratio}
+            for name, ratio in found.causes
+        ],
+        "skipped_lines": list(found.log.skipped),
+    }

@@ -1,0 +1,28 @@
+"""How a collective is carried: by which estimate and algorithm, over what is left of the links."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Estimate = Literal["calibrated", "ideal"]
+"""calibrated: what NCCL was seen to do. ideal: both tiers as a pipeline, switches reduce."""
+
+
+class Way(msgspec.Struct, frozen=True):
+    """The default is NCCL as measured, with all links up and no reduction in NIC switches.
+
+    algorithm: one of `algorithm.ALL`, '' for the one NCCL takes. sharp: switches between NVLink
+    domains reduce. nvlink, nic: share of the line rate that the worst-off rank has left, 0..1.
+    """
+
+    estimate: Estimate = "calibrated"
+    algorithm: str = ""
+    sharp: bool = False
+    nvlink: float = 1.0
+    nic: float = 1.0
+
+
+USUAL = Way()
+IDEAL = Way(estimate="ideal")
