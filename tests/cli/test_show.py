@@ -90,6 +90,45 @@ def test_a_model(capsys: pytest.CaptureFixture[str], name: str) -> None:
     assert found["model"]["parameters"]["total"] > 1e9
 
 
+def test_a_workload_says_how_well_it_repeats_its_sample(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, out, _ = run(capsys, "show", "mooncake-conversation")
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= 100
+    assert "gamma of CV 1.49 at 3.04/s" in out
+    assert "CV of the gaps: 2.67 generated, 2.85 in the sample" in out
+    found = answer(capsys, "show", "mooncake-conversation", "--sources")
+    assert (found["kind"], found["workload"]["requests"]) == ("workload", 2500)
+    drawn, fit = found["workload"]["tokens"]["output"], found["workload"]["fit"]
+    assert drawn["p50"] == pytest.approx(360, rel=0.1)
+    told = [f"{fit['output_ks']:.3f}"]
+    told += [f"{fit[f'output_{point}']:+.1%}" for point in ("mean", "p50", "p90", "p99")]
+    assert any(line.split() == ["output", "tokens", *told] for line in out.splitlines())
+
+
+def test_workloads_are_listed_with_their_fit(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "show", "workloads")
+    rows = {line.split()[0]: line for line in out.splitlines() if line}
+    assert set(catalog.names("workloads")) <= set(rows)
+    assert rows["azure-conv-2023"].split()[1] == "19,366"
+    assert rows["azure-conv-2023"].endswith("0.004, 0.009")
+    assert max(map(len, out.splitlines())) <= 100
+
+
+def test_a_users_workload(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    lengths = "input: {law: uniform, most: 1000, ratio: 80 %}, output: {mean: 50}"
+    images = "images: {count: {mean: 2}, tokens: {mean: 500}}"
+    law = "arrivals: {law: closed, concurrency: 8}"
+    path.write_text(f"title: Mine\n{law}\nclasses: [{{{lengths}, {images}}}]\n")
+    _, out, _ = run(capsys, "show", str(path))
+    assert "closed loop, 8 in flight" in out
+    assert "1,000 tokens of the input on average" in out
+    path.write_text("extends: azure-conv-2023\nrequests: 7\n")
+    assert answer(capsys, "show", str(path))["workload"]["requests"] == 7
+
+
 def test_json_of_a_cluster_holds_si_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     found = answer(capsys, "show", "azure-nd-gb300-v6", "--nodes", "36")
     assert (found["schema"], found["kind"]) == ("racktwin/show/1", "cluster")

@@ -25,11 +25,15 @@ formats of recorded traces are on [their own page](traces.md).
 A run of more requests begins with the requests of a shorter one, and another rate keeps their
 lengths. Sessions start at the rate divided by their mean number of turns, so a run with sessions
 reaches its rate after a few pauses. `rate` counts requests, not sessions. A closed loop
-(`law: closed`) and MLPerf Offline (`law: offline`) come at time 0 and end with `--requests`.
+(`law: closed`) and MLPerf Offline (`law: offline`) come at time 0 and end with `--requests`; a
+closed loop may stop at `--duration` instead. `--concurrency` makes any of them closed, with so many
+in flight.
 
 ## Which there are
 
-Each MLPerf workload has a twin behind `-offline` whose requests all come at 0.
+Each MLPerf workload has a twin behind `-offline` whose requests all come at 0. `racktwin show NAME`
+shows one of them, or a file of your own, with what is drawn from it and how well it repeats its
+sample.
 
 """
 FIT = """

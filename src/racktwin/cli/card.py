@@ -24,6 +24,11 @@ def card(kind: str, name: str, racks: int | None, nodes: int | None, sources: bo
     """The JSON answer and the screen for one thing; with sources, of where it is from."""
     if kind == "models":
         answer, screen = _model(name, sources)
+    elif kind == "workloads":
+        answer, screen = _workload(name)
+        if sources:
+            facts, more = sources_card(catalog.load(kind, name))
+            answer, screen = answer | facts, [*screen, "", *more]
     else:
         entry = catalog.load(kind, name)
         answer = {"kind": WORDS.get(kind, kind.removesuffix("s")), "name": entry.name}
@@ -54,6 +59,13 @@ def _values(entry: catalog.Entry, name: str) -> Answer:
     for fact in entry.facts():
         made.add_row(fact.key, str(fact.value), fact.kind, fact.source, fact.note)
     return {"values": msgspec.to_builtins(record, enc_hook=float)}, [made]
+
+
+def _workload(name: str) -> Answer:
+    """A workload's card draws from its laws, which take a while to load."""
+    from racktwin.cli.workload_card import workload_card
+
+    return workload_card(name)
 
 
 def _model(name: str, sources: bool) -> Answer:

@@ -92,6 +92,23 @@ def models() -> Section:
     return answer, made
 
 
+def workloads() -> Section:
+    """Workloads with how their requests come and how many the sample had, by name."""
+    from racktwin.cli.workload_card import arrivals
+    from racktwin.serving.workload import workload
+
+    found = [workload(name) for name in catalog.names("workloads")]
+    made = table("", "requests", "arrivals", "fit: KS in, out", title="workloads",
+                 right=("requests",))  # fmt: skip
+    answer = []
+    for w in found:
+        fit = [w.fit.get(f"{name}_ks") for name in ("input", "output")]
+        shown = ", ".join("-" if value is None else f"{value:.3f}" for value in fit)
+        made.add_row(w.name, f"{w.requests:,}", arrivals(w), shown)
+        answer.append({"name": w.name, "title": w.title, "requests": w.requests, "fit": w.fit})
+    return answer, made
+
+
 def names(title: str, kind: str) -> Section:
     """Names only, in columns."""
     found = catalog.names(kind)
@@ -113,5 +130,6 @@ LISTS = {
     "switches": lambda: names("switches", "switches"),
     "models": lambda: names("models", "models"),
     "engines": lambda: names("engines", "epochs"),
+    "workloads": lambda: names("workloads", "workloads"),
 }
-DETAILED = {**LISTS, "models": models}
+DETAILED = {**LISTS, "models": models, "workloads": workloads}

@@ -11,7 +11,7 @@ from racktwin.finding import BadInput, Finding, unknown
 
 SCHEMA = "racktwin/show/1"
 QUIET = Parameter(show_default=False)
-KINDS = ("clusters", "racks", "hosts", "chips", "switches", "models", "epochs")
+KINDS = ("clusters", "racks", "hosts", "chips", "switches", "models", "epochs", "workloads")
 
 
 def show(
@@ -27,13 +27,15 @@ def show(
 
     racktwin show
     racktwin show models
+    racktwin show azure-conv-2023
     racktwin show azure-nd-gb300-v6 --racks 8
     racktwin show gb300 --sources
 
     Parameters
     ----------
     name
-        A cluster, rack, host, chip, switch, model, engine; a file; or a kind, such as models.
+        A cluster, rack, host, chip, switch, model, engine, workload; a file; or a kind, such as
+        models.
     racks
         Size of a cluster in racks.
     nodes
@@ -63,7 +65,10 @@ def show(
 def find(name: str) -> str:
     """The kind of thing that `name` means; BadInput with the nearest name otherwise."""
     if name.endswith((".yaml", ".yml")):
-        base = catalog.read(name).get("extends")
+        document = catalog.read(name)
+        if document.get("classes"):
+            return "workloads"
+        base = document.get("extends")
         named = str(base.value) if base else ""
         return next((kind for kind in KINDS if named in catalog.names(kind)), "clusters")
     for kind in KINDS:
