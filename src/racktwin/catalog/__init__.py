@@ -1,7 +1,8 @@
 """Facts as YAML, one file per thing, every number with its source."""
 
 from racktwin.catalog.document import Node, parse, read
-from racktwin.catalog.entry import Entry, Fact, is_path, load, names
+from racktwin.catalog.entry import Entry, Fact, is_own, is_path, load, names
+from racktwin.catalog.home import file, own
 from racktwin.catalog.shape import build
 from racktwin.catalog.source import Source, sources
 
@@ -11,9 +12,12 @@ __all__ = [
     "Node",
     "Source",
     "build",
+    "file",
+    "is_own",
     "is_path",
     "load",
     "names",
+    "own",
     "parse",
     "read",
     "sources",

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar, get_args
 
 import msgspec
 
+from racktwin.catalog import home
 from racktwin.catalog.document import FACT_KEYS, Node, leaves, read
 from racktwin.catalog.shape import build
 from racktwin.catalog.source import sources
@@ -99,11 +100,21 @@ def names(kind: str) -> list[str]:
 def load(kind: str, name: str | Path) -> Entry:
     """An entry by its name, or a user's YAML file by its path.
 
-    What it extends is filled in, and what it refers to (`chip: gb300`) stands in its place.
+    What it extends is filled in, and what it refers to (`chip: gb300`) stands in its place. What
+    ships goes before what the user keeps under the same name.
     """
     if is_path(name):
         return Entry(kind, Path(name).stem, _file(kind, Path(name), ()))
+    if is_own(kind, str(name)):
+        path = home.file(kind, str(name).lower())
+        return Entry(kind, path.stem, _file(kind, path, ()))
     return _shipped(kind, str(name))
+
+
+def is_own(kind: str, name: str) -> bool:
+    """Whether `name` means an entry that the user keeps."""
+    own = home.own(kind) if kind in home.KINDS else ()
+    return name.lower() in own and name.lower() not in names(kind)
 
 
 def is_path(name: str | Path) -> bool:
@@ -115,7 +126,8 @@ def is_path(name: str | Path) -> bool:
 def _shipped(kind: str, name: str) -> Entry:
     known = {each.lower(): each for each in names(kind)}
     if name.lower() not in known:
-        raise BadInput([unknown(kind.removesuffix("s"), name, known.values())], "catalog")
+        every = [*known.values(), *home.own(kind)]
+        raise BadInput([unknown(kind.removesuffix("s"), name, every)], "catalog")
     found = known[name.lower()]
     if kind in TABLES:
         return Entry(kind, found, _table(kind).value[found])

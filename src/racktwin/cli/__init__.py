@@ -16,6 +16,7 @@ VERBS = {
     "plan": "which layout serves a model best on a cluster, what it yields and costs",
     "predict": "what one deployment file yields at a load",
     "validate": "how far predictions lie from published measurements, or from yours",
+    "calibrate": "an engine epoch of your own from a dozen measurements",
     "simulate": "what users feel when a trace or a synthetic load meets a deployment",
     "capacity": "the load a deployment sustains within its objectives, or what a load takes",
     "collective": "what nccl-tests should print on a fabric, why, and what a run of it lacks",

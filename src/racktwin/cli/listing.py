@@ -111,10 +111,12 @@ def workloads() -> Section:
 
 def names(title: str, kind: str) -> Section:
     """Names only, in columns."""
-    found = catalog.names(kind)
+    found, own = catalog.names(kind), catalog.own(kind)
     made = table("", title=title)
     made.add_row(Columns(found or ["none yet"], padding=(0, 3)))
-    return [{"name": name} for name in found], made
+    if own:
+        made.add_row(Columns(["yours:", *own], padding=(0, 3)))
+    return [{"name": name} for name in (*found, *own)], made
 
 
 def _age(chip: hardware.Chip) -> tuple[int, float]:

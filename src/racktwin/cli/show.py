@@ -72,9 +72,9 @@ def find(name: str) -> str:
         named = str(base.value) if base else ""
         return next((kind for kind in KINDS if named in catalog.names(kind)), "clusters")
     for kind in KINDS:
-        if name.lower() in catalog.names(kind):
+        if name.lower() in (*catalog.names(kind), *catalog.own(kind)):
             return kind
     if "/" in name or name.endswith(".json"):  # a Hugging Face id, a folder or a config.json
         return "models"
-    known = [each for kind in KINDS for each in catalog.names(kind)]
+    known = [each for kind in KINDS for each in (*catalog.names(kind), *catalog.own(kind))]
     raise BadInput([unknown("name", name, known)], "racktwin show")

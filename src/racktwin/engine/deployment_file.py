@@ -49,9 +49,17 @@ class ClusterKeys(msgspec.Struct, frozen=True, kw_only=True):
     price: Price | None = None
 
 
-def read_deployment(path: str | Path) -> tuple[Deployment, tuple[Finding, ...]]:
-    """The deployment described in the file at `path`, and notes; BadInput with every finding."""
-    document = _Document(catalog.read(path), Path(path))
+def read_deployment(
+    path: str | Path, engine: str | None = None
+) -> tuple[Deployment, tuple[Finding, ...]]:
+    """The deployment described in the file at `path`, and notes; BadInput with every finding.
+
+    engine: another one than the file's.
+    """
+    node = catalog.read(path)
+    if engine is not None:
+        node = Node({**node.value, "engine": Node(engine, node.file, 0)}, node.file, node.line)
+    document = _Document(node, Path(path))
     deployment = document.deployment()
     findings = sorted(dict.fromkeys(document.reader.findings), key=lambda each: each.line or 0)
     if deployment is None or not all(each.note for each in findings):

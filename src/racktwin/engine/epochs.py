@@ -12,7 +12,7 @@ from racktwin.engine.epoch import Epoch
 from racktwin.finding import BadInput, Finding
 
 KIND = "epochs"
-EXTRA = ("title", "versions", "since")
+EXTRA = ("title", "versions", "since", "calibrated")
 
 
 class Match(msgspec.Struct, frozen=True):
@@ -30,9 +30,15 @@ class _Release(msgspec.Struct, frozen=True):
     since: str
 
 
-@cache
 def epoch(name: str) -> Epoch:
     """The epoch called `name`: 'trtllm-1.3', an engine ('vllm': its newest), or a user's YAML."""
+    if catalog.is_own(KIND, name):  # may be fitted again at any time
+        return catalog.load(KIND, name).build(Epoch, skip=EXTRA)
+    return _kept(name)
+
+
+@cache
+def _kept(name: str) -> Epoch:
     return catalog.load(KIND, name).build(Epoch, skip=EXTRA)
 
 

@@ -12,9 +12,11 @@ from typing import Literal
 
 import msgspec
 
+from racktwin import catalog
 from racktwin.estimate import Estimate
 from racktwin.evidence import data
 from racktwin.evidence.measurement import Figure
+from racktwin.finding import BadInput, Finding
 
 Role = Literal["aggregated", "disaggregated"]
 ENOUGH = 10  # rows; below, a kind is judged together with wider ones
@@ -61,11 +63,58 @@ def _kinds() -> tuple[Kind, ...]:
     return tuple(msgspec.convert(each, Kind) for each in data.load("intervals")["kinds"])
 
 
-def interval(figure: Figure, *, chip: str, engine: str, role: Role, model: str = "") -> Interval:
+def interval(
+    figure: Figure, *, chip: str, engine: str, role: Role, model: str = "", epoch: str = ""
+) -> Interval:
     """The 80 % interval of predictions of `figure` on `chip` under `engine` in `role`.
 
-    model: its catalog name; one that was never measured widens the interval.
+    model: its catalog name; one that was never measured widens the interval. epoch: its name; one
+    that a user fitted has the interval of its own points, on what they were measured on.
     """
+    found = _shipped(figure, chip, engine, role, model)
+    own = _own(epoch) if epoch else None
+    if own is None:
+        return found
+    band, rows = own.intervals[figure], f"{own.intervals[figure].rows} points of {epoch}"
+    away = [
+        name
+        for name, known in ((chip, own.chips), (model, own.models), (role, own.roles))
+        if name and name not in known
+    ]
+    if not away:
+        return Interval(band.low, band.high, f"{rows} ({_spread(band.low, band.high)})")
+    low, high = min(band.low, found.low), max(band.high, found.high)
+    text = f"{rows}, none of {' or '.join(away)}; {found.text}"
+    return Interval(low, high, text)
+
+
+class _Band(msgspec.Struct, frozen=True):
+    low: float
+    high: float
+    rows: int
+
+
+class _Own(msgspec.Struct, frozen=True):
+    """What a user's epoch was fitted to, as its file says."""
+
+    chips: tuple[str, ...]
+    models: tuple[str, ...]
+    roles: tuple[str, ...]
+    intervals: dict[Figure, _Band]
+
+
+def _own(epoch: str) -> _Own | None:
+    if not catalog.is_own("epochs", epoch):
+        return None
+    entry = catalog.load("epochs", epoch)
+    try:
+        return msgspec.convert(entry.data["calibrated"], _Own)
+    except (KeyError, msgspec.ValidationError) as fault:
+        text = f"says not how far it was off ({fault}); fit it anew with racktwin calibrate"
+        raise BadInput([Finding("calibrated", text)], entry.node.file) from None
+
+
+def _shipped(figure: Figure, chip: str, engine: str, role: Role, model: str) -> Interval:
     found = _widest_needed(figure, chip, engine, role)
     measured = set(data.load("intervals")["models"])
     if not model or model in measured:
@@ -105,17 +154,20 @@ def _unseen(figure: Figure, what: str) -> Kind:
 
 
 def _worded(kind: Kind, chip: str) -> Interval:
-    within = max(1 - kind.low, kind.high - 1)
     if kind.unseen:
         start = f"{chip} was never measured: errors of {kind.rows:,} rows whose chip was left out"
     else:
         names = [each for each in (kind.chip, kind.engine, kind.role) if each]
         start = f"{kind.rows} measured {' '.join(names)} points"
+    text = f"{start} ({_spread(kind.low, kind.high)})"
+    return Interval(min(kind.low, 1.0), max(kind.high, 1.0), text)
+
+
+def _spread(low: float, high: float) -> str:
+    within = max(1 - low, high - 1)
     if within <= 1:
-        spread = f"80 % of errors within {100 * within:.0f} %"
-    else:
-        spread = f"80 % measured {kind.low:.2g} to {kind.high:.2g} times the prediction"
-    return Interval(min(kind.low, 1.0), max(kind.high, 1.0), f"{start} ({spread})")
+        return f"80 % of errors within {100 * within:.0f} %"
+    return f"80 % measured {low:.2g} to {high:.2g} times the prediction"
 
 
 def power() -> Interval:

@@ -166,11 +166,12 @@ def errors(deployment: Deployment) -> tuple[Interval, Interval, Interval]:
     """Intervals of TTFT, TPOT and rate of predictions of this kind."""
     role: Role = "aggregated" if deployment.serve else "disaggregated"
     chip, engine = deployment.cluster.chip.name, deployment.engine.engine
-    name = deployment.model.name
+    kind = {"chip": chip, "engine": engine, "model": deployment.model.name}
+    kind["epoch"] = deployment.engine.name
     return (
-        interval("ttft", chip=chip, engine=engine, role=role, model=name),
-        interval("tpot", chip=chip, engine=engine, role=role, model=name),
-        interval("output_rate", chip=chip, engine=engine, role=role, model=name),
+        interval("ttft", role=role, **kind),
+        interval("tpot", role=role, **kind),
+        interval("output_rate", role=role, **kind),
     )
 
 

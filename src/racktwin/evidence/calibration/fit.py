@@ -45,6 +45,7 @@ def _constants(figure: str) -> tuple[Constant, ...]:
 
 
 TPOT, TTFT = _constants("tpot"), _constants("ttft")
+OWN = TPOT + tuple(each for each in _constants("own") if each.name not in {t.name for t in TPOT})
 NOISE = 0.08  # relative; how far a well-modelled row lies from its measurement
 FLOOR = (
     0.04  # relative; residuals below it weigh alike (above, each counts by its size, not square)
@@ -86,28 +87,28 @@ def fit(
     so n of them count as the square root of n.
     """
     use = use & np.isfinite(measured)
-    weights = _weights(alike, use)
+    weights = shares(alike, use)
     of = np.array(epochs)
     engine_of = np.array([each.partition("-")[0] for each in epochs])
-    solve = partial(_solve, constants, linear, measured, weights)
+    solved = partial(solve, constants, linear, measured, weights)
     found = {}
     for engine in sorted({each.partition("-")[0] for each in names()}):
         start = np.array([each.start for each in constants])
         spread = np.array([each.engine for each in constants])
-        centre = solve(use & (engine_of == engine), start, spread)
+        centre = solved(use & (engine_of == engine), start, spread)
         narrow = np.array([each.epoch for each in constants])
         for name in names(engine):
-            found[name] = solve(use & (of == name), centre, narrow)
+            found[name] = solved(use & (of == name), centre, narrow)
     return found
 
 
-def _weights(alike: list[str], use: NDArray[np.bool_]) -> Array:
+def shares(alike: list[str], use: NDArray[np.bool_]) -> Array:
     """Weight of every row, 1: the less, the more rows are `alike`."""
     counts = Counter(name for name, used in zip(alike, use, strict=True) if used)
     return np.array([1 / np.sqrt(max(counts[name], 1)) for name in alike])
 
 
-def _solve(
+def solve(
     constants: tuple[Constant, ...],
     linear: Linear,
     measured: Array,
@@ -116,18 +117,21 @@ def _solve(
     prior: Array,
     spread: Array,
 ) -> Array:
-    """Robust least squares of log residuals with a Gaussian prior (iteratively reweighted)."""
+    """Values of the constants: robust least squares of log residuals with a Gaussian prior.
+
+    measured: s; weights: of the rows, 1; prior, spread: any unit, the constants' own.
+    """
     low = np.array([each.low for each in constants])
     high = np.array([each.high for each in constants])
     value = prior.copy()
     if not rows.any():
         return value
     part = Linear(linear.value[rows], linear.slope[rows], linear.at[rows])
-    wanted, shares = measured[rows], weights[rows]
+    wanted, counted = measured[rows], weights[rows]
     for _ in range(ROUNDS):
         now = part(np.broadcast_to(value, part.at.shape))
         residual = np.log(now / wanted)
-        weight = shares / (NOISE * np.maximum(np.abs(residual), FLOOR))
+        weight = counted / (NOISE * np.maximum(np.abs(residual), FLOOR))
         slope = part.slope / now[:, None]
         square = slope.T @ (slope * weight[:, None]) + np.diag(1 / spread**2)
         pull = -slope.T @ (weight * residual) - (value - prior) / spread**2

@@ -45,10 +45,10 @@ class Study:
         everything = np.ones(len(self.epochs), dtype=bool)
         best = started(TPOT + TTFT)
         for _ in range(PASSES):
-            linear = self._linear(best, TPOT, "tpot")
+            linear = linearised(self.scored, best, TPOT, "tpot")
             found = self._fit(TPOT, linear, "tpot", everything)
             best = applied(best, TPOT, found)
-        first = self._linear(best, TTFT, "ttft")
+        first = linearised(self.scored, best, TTFT, "ttft")
         queued = np.array([each.limit != FREE for each in self.scored.predict(best)])
         best = applied(best, TTFT, self._fit(TTFT, first, "ttft", ~queued))
         return linear, first, queued, best
@@ -57,21 +57,6 @@ class Study:
         self, constants: tuple[Constant, ...], linear: Linear, figure: str, use: NDArray[np.bool_]
     ) -> dict[str, Array]:
         return fit(constants, linear, self.measured[figure], self.epochs, self.alike, use)
-
-    def _linear(self, at: Constants, constants: tuple[Constant, ...], figure: str) -> Linear:
-        base = _values(self.scored.predict(at), figure)
-        slopes = []
-        for constant in constants:
-            moved = {
-                name: msgspec.structs.replace(
-                    each, **{constant.name: getattr(each, constant.name) + constant.step}
-                )
-                for name, each in at.items()
-            }
-            slopes.append((_values(self.scored.predict(moved), figure) - base) / constant.step)
-        fields = [each.name for each in constants]
-        point = np.array([[getattr(at[name], f) for f in fields] for name in self.epochs])
-        return Linear(base, np.stack(slopes, axis=1), point)
 
     def without(self, left: NDArray[np.bool_]) -> Constants:
         """The constants fitted on all rows but `left`."""
@@ -94,6 +79,25 @@ class Study:
         """Every row predicted by constants fitted on other curves."""
         dealt = folds((row.curve for row in self.scored.rows), FOLDS)
         return self.left_out(lambda row: str(dealt[row.curve]))
+
+
+def linearised(
+    scored: Scored, at: Constants, constants: tuple[Constant, ...], figure: str
+) -> Linear:
+    """Predictions of a figure (s) around the constants `at`, and how they move with each."""
+    base = _values(scored.predict(at), figure)
+    slopes = []
+    for constant in constants:
+        moved = {
+            name: msgspec.structs.replace(
+                each, **{constant.name: getattr(each, constant.name) + constant.step}
+            )
+            for name, each in at.items()
+        }
+        slopes.append((_values(scored.predict(moved), figure) - base) / constant.step)
+    fields = [each.name for each in constants]
+    point = np.array([[getattr(at[row.engine], f) for f in fields] for row in scored.rows])
+    return Linear(base, np.stack(slopes, axis=1), point)
 
 
 def _values(predictions: list[Prediction], figure: str) -> Array:

@@ -1,0 +1,61 @@
+"""The screen of `racktwin calibrate`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from racktwin.cli.console import table
+from racktwin.cli.validate_screen import TITLES
+from racktwin.evidence.calibration.calibration import Calibration
+
+ERRORS = ("before", "after", "left out")
+WIDTHS = ("80 % interval", "was")
+UNITS = {"s": ("us", 1e6), "1": ("", 1.0), "steps": ("steps", 1.0)}
+MOST_NOTES = 6
+
+
+def screen(found: Calibration, kept: str) -> Iterator[RenderableType]:
+    """The parts of the screen, top to bottom."""
+    points = found.points
+    count = f"{len(points.rows):,} points"
+    yield Text.assemble((found.epoch.name, "bold"), f"  {found.base.name} as {count} have it")
+    yield Text(f"of {points.file}", no_wrap=True)
+    yield ", ".join((*found.chips, *found.models, *found.roles))
+    yield ""
+    yield _errors(found)
+    yield ""
+    yield _constants(found)
+    yield ""
+    yield "errors are means of |predicted / measured - 1|; left out: of points the fit did not see"
+    yield f"({found.held}); the 80 % interval is made of those"
+    if points.unmeasured:
+        yield f"note: {points.unmeasured:,} rows without a measured TPOT were not used"
+    for note in points.notes[:MOST_NOTES]:
+        yield f"note: inferred: {note}"
+    yield Text(f"kept {kept}", no_wrap=True)
+    yield f"use it: engine: {found.epoch.name} in a deployment.yaml, --engine {found.epoch.name}"
+
+
+def _errors(found: Calibration) -> RenderableType:
+    made = table("", "points", *ERRORS, *WIDTHS, right=("points", *ERRORS, *WIDTHS))
+    for each in found.scatter:
+        if not each.left_out.count:
+            continue
+        shares = [f"{100 * e.mean:.1f} %" for e in (each.before, each.after, each.left_out)]
+        now = f"-{100 * (1 - each.low):.0f} +{100 * (each.high - 1):.0f} %"
+        title = TITLES.get(each.figure, each.figure)
+        made.add_row(title, f"{each.left_out.count}", *shares, now, f"±{100 * each.was:.0f} %")
+    return made
+
+
+def _constants(found: Calibration) -> RenderableType:
+    columns = ("shipped", "yours")
+    made = table("constant", *columns, "unit", "", right=columns)
+    for each in found.constants:
+        unit, scale = UNITS[each.unit]
+        values = [getattr(epoch, each.name) * scale for epoch in (found.base, found.epoch)]
+        made.add_row(each.name, *(f"{value:.3g}" for value in values), unit, each.meaning)
+    return made
