@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -13,7 +15,7 @@ from racktwin.evidence.calibration.calibration import Calibration
 
 ERRORS = ("before", "after", "left out")
 WIDTHS = ("80 % interval", "was")
-UNITS = {"s": ("us", 1e6), "1": ("", 1.0), "steps": ("steps", 1.0)}
+MICRO, MILLI = 1e-6, 1e-3
 MOST_NOTES = 6
 
 
@@ -34,8 +36,8 @@ def screen(found: Calibration, kept: str) -> Iterator[RenderableType]:
     if points.unmeasured:
         yield f"note: {points.unmeasured:,} rows without a measured TPOT were not used"
     for note in points.notes[:MOST_NOTES]:
-        yield f"note: inferred: {note}"
-    yield Text(f"kept {kept}", no_wrap=True)
+        yield f"note: {note}"
+    yield Text(f"kept {_short(kept)}", no_wrap=True)
     yield f"use it: engine: {found.epoch.name} in a deployment.yaml, --engine {found.epoch.name}"
 
 
@@ -55,7 +57,20 @@ def _constants(found: Calibration) -> RenderableType:
     columns = ("shipped", "yours")
     made = table("constant", *columns, "unit", "", right=columns)
     for each in found.constants:
-        unit, scale = UNITS[each.unit]
-        values = [getattr(epoch, each.name) * scale for epoch in (found.base, found.epoch)]
-        made.add_row(each.name, *(f"{value:.3g}" for value in values), unit, each.meaning)
+        values = [getattr(epoch, each.name) for epoch in (found.base, found.epoch)]
+        unit, scale = _unit(each.unit, max(values))
+        made.add_row(each.name, *(f"{v / scale:.3g}" for v in values), unit, each.meaning)
     return made
+
+
+def _unit(unit: str, value: float) -> tuple[str, float]:
+    """The unit a constant is shown in and its size; value: in `unit`."""
+    if unit == "s":
+        return ("us", MICRO) if value < MILLI else ("ms", MILLI)
+    return ("", 1.0) if unit == "1" else (unit, 1.0)
+
+
+def _short(path: str) -> str:
+    """A path with the user's own folder as '~'."""
+    own = str(Path.home())
+    return f"~{path.removeprefix(own)}" if path.startswith(own + os.sep) else path

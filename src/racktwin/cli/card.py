@@ -57,7 +57,8 @@ def _values(entry: catalog.Entry, name: str) -> Answer:
         record = entry.build(RECORDS[entry.kind]) if entry.kind in RECORDS else entry.data
     made = table("", "value", "kind", "source", "note")
     for fact in entry.facts():
-        made.add_row(fact.key, str(fact.value), fact.kind, fact.source, fact.note)
+        key = fact.key.removeprefix("calibrated.")
+        made.add_row(key, str(fact.value), fact.kind, fact.source, fact.note)
     return {"values": msgspec.to_builtins(record, enc_hook=float)}, [made]
 
 

@@ -19,6 +19,7 @@ def predict(
     concurrency: Annotated[float | None, QUIET] = None,
     rate: Annotated[str | None, QUIET] = None,
     prefix_hit: Annotated[str | None, QUIET] = None,
+    engine: Annotated[str | None, QUIET] = None,
     price: Annotated[str | None, QUIET] = None,
     json: Annotated[bool, QUIET] = False,
 ) -> int:
@@ -45,6 +46,8 @@ def predict(
         Poisson arrivals instead: 40/s.
     prefix_hit
         Share of input tokens found in the cache: 40%.
+    engine
+        trtllm, sglang, vllm, a release of them or your own, instead of the file's.
     price
         $3.50/GPU/h; the catalog's default price of the chip otherwise.
     json
@@ -62,7 +65,7 @@ def predict(
         prefix_hit=prefix_hit,
         price=price,
     )
-    found = predicted(deployment, load)
+    found = predicted(deployment, load, engine)
     if json:
         print_json({"schema": SCHEMA, **record(found)})
     else:

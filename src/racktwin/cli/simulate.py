@@ -16,6 +16,7 @@ OVERLOADED, INTERRUPTED = 1, 130
 def simulate(
     deployment: str,
     *,
+    engine: Annotated[str | None, QUIET] = None,
     wish: Annotated[Wish | None, Parameter(name="*")] = None,
     requests_out: Annotated[str, QUIET] = "",
     json: Annotated[bool, QUIET] = False,
@@ -34,6 +35,8 @@ def simulate(
     ----------
     deployment
         A deployment.yaml, as `racktwin plan --out` writes one.
+    engine
+        trtllm, sglang, vllm, a release of them or your own, instead of the file's.
     wish
         Everything below.
     requests_out
@@ -55,7 +58,7 @@ def simulate(
     check_targets(out, requests_out, wish.trace_window)
     with Progress(wish.requests) as progress, RequestFile(requests_out) as file:
         rows = file.add if requests_out else None
-        found = replayed(deployment, wish, rows=rows, watch=progress.tell)
+        found = replayed(deployment, wish, engine=engine, rows=rows, watch=progress.tell)
     answer = {"schema": SCHEMA, **record(found)}
     written = write_run(out, found, answer) if out else ()
     if json:

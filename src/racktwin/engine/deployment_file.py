@@ -108,7 +108,7 @@ class _Document:
         )
 
     def fault(self, key: str, message: str, node: Node | None = None) -> None:
-        self.reader.findings.append(Finding(key, message, node.line if node else None))
+        self.reader.findings.append(Finding(key, message, (node.line or None) if node else None))
 
     def note(self, findings: Iterable[Finding], under: str = "") -> None:
         """Take over findings about the deployment, with the line of what they are about."""

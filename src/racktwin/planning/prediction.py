@@ -59,9 +59,12 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True):
         return self.state.queued > 0
 
 
-def predicted(path: str | Path, load: Load) -> Prediction:
-    """Read the deployment and predict its steady state; BadInput with every finding."""
-    deployment, notes = read_deployment(path)
+def predicted(path: str | Path, load: Load, engine: str | None = None) -> Prediction:
+    """Read the deployment and predict its steady state; BadInput with every finding.
+
+    engine: another one than the file's.
+    """
+    deployment, notes = read_deployment(path, engine)
     traffic, price = _traffic(load, deployment)
     served = Served(deployment)
     if faults := list(lacking(served, traffic)):

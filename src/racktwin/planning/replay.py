@@ -41,13 +41,17 @@ def replayed(
     path: str | Path,
     wish: Wish,
     *,
+    engine: str | None = None,
     rows: Rows | None = None,
     watch: Watch | None = None,
 ) -> Replay:
-    """Read the deployment, run the load and sum up; BadInput with every finding."""
+    """Read the deployment, run the load and sum up; BadInput with every finding.
+
+    engine: another one than the file's.
+    """
     found = Reader(wish)
     order = msgspec.structs.replace(found.order(), rows=rows, watch=watch)
-    deployment, remarks = read_deployment(path)
+    deployment, remarks = read_deployment(path, engine)
     if wish.router is None:
         router = ALIKE.get(deployment.router, deployment.router)
         order = msgspec.structs.replace(order, router=router)

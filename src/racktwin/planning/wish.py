@@ -48,7 +48,7 @@ class Wish:
     kv_dtype
         Of the cache: bf16, fp8.
     engine
-        trtllm, sglang, vllm, or one release of them (trtllm-1.3).
+        trtllm, sglang, vllm, one release of them (trtllm-1.3), or one you calibrated.
     objective
         throughput, total, cost, tokens_per_mw, latency.
     mode

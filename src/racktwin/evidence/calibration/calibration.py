@@ -142,7 +142,9 @@ def _check_units(rows: Sequence[Measurement], found: Sequence[Prediction], file:
     """BadInput where most values of a column are about a thousand times off."""
     findings = []
     for figure, column in (("ttft", "ttft_mean_ms"), ("tpot", "tpot_mean_ms")):
-        pairs = [(getattr(p, figure), getattr(row, figure)) for row, p in zip(rows, found)]
+        pairs = [
+            (getattr(p, figure), getattr(row, figure)) for row, p in zip(rows, found, strict=True)
+        ]
         ratios = [value / measured for value, measured in pairs if measured]
         for factor, unit in ((THOUSAND, "seconds"), (1 / THOUSAND, "microseconds")):
             if ratios and factor / 5 < median(ratios) < factor * 5:

@@ -39,10 +39,11 @@ def text(found: Calibration, date: str) -> str:
     lines = [
         f"# {found.base.name} as measured points have it. Written by racktwin calibrate.",
         f"extends: {found.base.name}",
-        f"name: {found.epoch.name}",
+        f"name: {_quoted(found.epoch.name)}",
     ]
     for each in found.constants:
-        lines.append(f"{each.name}: {{value: {getattr(found.epoch, each.name):.4g}, {origin}}}")
+        value = f"{getattr(found.epoch, each.name):.4g}"
+        lines.append(f"{each.name}: {{value: {value}, {origin}}}")
     lines += [
         "calibrated:",
         f"  points: {_quoted(points)}",
@@ -52,11 +53,9 @@ def text(found: Calibration, date: str) -> str:
         f"  left_out: {_quoted(found.held)}",
         "  intervals:  # 80 % of measured over predicted, of points left out of the fit",
     ]
-    for each in found.scatter:
-        lines.append(
-            f"    {each.figure}: {{low: {each.low:.4g}, high: {each.high:.4g}, "
-            f"rows: {each.left_out.count}}}"
-        )
+    for one in found.scatter:
+        ends, rows = f"low: {one.low:.4g}, high: {one.high:.4g}", one.left_out.count
+        lines.append(f"    {one.figure}: {{{ends}, rows: {rows}}}")
     return "\n".join([*lines, ""])
 
 

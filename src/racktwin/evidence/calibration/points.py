@@ -63,8 +63,16 @@ def read(path: str | Path) -> Points:
     findings += _whole(found, unmeasured) if not findings else ()
     if findings:
         raise BadInput(_shortened(findings), str(path))
-    notes = dict.fromkeys(note for row in found for note in row.inferred if note != "defaults")
-    return Points(str(path), tuple(found), unmeasured, tuple(notes))
+    points = Points(str(path), tuple(found), unmeasured, ())
+    return msgspec.structs.replace(points, notes=tuple(_notes(points)))
+
+
+def _notes(points: Points) -> list[str]:
+    """What of the rows was inferred, and which ran under another release than the base."""
+    base, releases = points.base, Counter(row.engine for row in points.rows)
+    notes = [f"{n} rows of {name} taken as {base}" for name, n in releases.items() if name != base]
+    inferred = dict.fromkeys(note for row in points.rows for note in row.inferred)
+    return [*notes, *(f"inferred: {note}" for note in inferred if note != "defaults")]
 
 
 def _faults(row: Mapping[str, str], line: int) -> list[Finding]:
