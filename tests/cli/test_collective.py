@@ -67,8 +67,19 @@ def test_json_has_the_documented_keys(capsys: pytest.CaptureFixture[str], compar
     keys = set(printed(answer)) - {"schema"}
     assert keys <= documented(ROOT, "collective")
     if compare:
-        missing = documented(ROOT, "collective") - keys
-        assert not missing
+        exchange = json.loads(run(capsys, "dispatch", *RACK, "--gpus", "8", "--json")[1])
+        assert documented(ROOT, "collective") == keys | set(printed(exchange)) - {"schema"}
+
+
+def test_dispatch_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
+    """8 experts over 8 ranks: 8 (1 - (7/8)^8) = 5.25 touched, 7/8 of them elsewhere; 2 B x 7168."""
+    words = ("dispatch", *RACK, "--gpus", "8", "--tokens", "4096", "--json")
+    entry = json.loads(run(capsys, *words)[1])["exchanges"][0]
+    copies = 8 * (1 - (7 / 8) ** 8) * 7 / 8
+    assert entry["bytes_per_rank"] == pytest.approx(4096 * 7168 * 2 * copies)
+    assert entry["seconds"] > entry["bound_s"] == pytest.approx(entry["bytes_per_rank"] / 900e9)
+    _, out, _ = run(capsys, "combine", *RACK, "--gpus", "144", "--payload", "fp8")
+    assert "2 NVLink domains; fp8 on the wire" in out
 
 
 def test_figures_agree(capsys: pytest.CaptureFixture[str]) -> None:
@@ -97,6 +108,11 @@ def test_figures_agree(capsys: pytest.CaptureFixture[str]) -> None:
         (("all-reduce", *RACK, "--compare", "/absent"), "cannot be read"),
         (("all-gather", "--on", "azure-nd-h100-v5", "--compare", LOG), "the log is of all-reduce"),
         (("all-reduce", *RACK, "--svg", "/absent/x.svg"), "its folder does not exist"),
+        (("dispatch", *RACK, "--gpus", "512"), "512 ranks for 256 experts"),
+        (("dispatch", *RACK, "--model", "llama-3.1-70b"), "has no experts"),
+        (("combine", *RACK, "--payload", "fp7"), "did you mean 'fp8'?"),
+        (("combine", *RACK, "--tokens", "0"), "expected 1 to 1,048,576"),
+        (("combine", *RACK, "--compare", LOG), "is not for combine"),
     ],
 )
 def test_refusals(capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str) -> None:

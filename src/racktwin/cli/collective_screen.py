@@ -10,6 +10,7 @@ from rich.text import Text
 from racktwin.cli.console import table
 from racktwin.network.comparison import Comparison
 from racktwin.network.expectation import Expectation
+from racktwin.network.moe_question import Exchanged
 from racktwin.units import Bytes
 
 MICRO, GIGA = 1e6, 1e-9
@@ -159,3 +160,27 @@ def comparison_screen(run: Comparison) -> Iterator[RenderableType]:
     if log.skipped:
         yield f"{len(log.skipped)} lines could not be read, the first is {log.skipped[0]}"
     yield f"evidence: {run.expectation.evidence}"
+
+
+def exchange_screen(found: Exchanged) -> Iterator[RenderableType]:
+    """Times of a phase of the token exchange, token count by token count."""
+    place = found.place
+    title = f"{found.phase} of {found.model.title}'s experts"
+    yield Text.assemble((title, "bold"), f"  on {place.ranks:,} GPUs of {found.cluster.title}")
+    domains = f"{place.domains:,} NVLink domains" if place.domains > 1 else "one NVLink domain"
+    yield f"{domains}; {found.payload} on the wire, {found.framework}, routing uniform"
+    yield ""
+    right = ("tokens/rank", "sent/rank", "time us", "GB/s/rank", "bound us")
+    made = table(*right, right=right)
+    for at, tokens in enumerate(found.tokens):
+        rate = found.bytes[at] / found.seconds[at] * GIGA
+        made.add_row(
+            f"{tokens:,.0f}",
+            str(Bytes(found.bytes[at])),
+            f"{found.seconds[at] * MICRO:,.1f}",
+            f"{rate:,.1f}",
+            f"{found.bound[at] * MICRO:,.1f}",
+        )
+    yield made
+    yield ""
+    yield f"evidence: {found.evidence}"

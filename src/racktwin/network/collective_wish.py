@@ -38,6 +38,14 @@ class Wish:
         Reduction in the switches between NVLink domains: on or off.
     dtype
         Of the values, for what switches can add: float32, bfloat16, fp8.
+    model
+        Whose experts dispatch and combine exchange tokens between.
+    tokens
+        Of a rank, for dispatch and combine; a table without.
+    payload
+        Of a value on the wire, for dispatch and combine: bf16, fp8, nvfp4.
+    framework
+        Whose library exchanges the tokens: trtllm, sglang, vllm.
     """
 
     gpus: int | None = None
@@ -46,6 +54,10 @@ class Wish:
     algorithm: str | None = None
     sharp: str = "off"
     dtype: str = "float32"
+    model: str | None = None
+    tokens: int | None = None
+    payload: str = "bf16"
+    framework: str = "trtllm"
 
 
 def asked(

@@ -8,6 +8,7 @@ import numpy as np
 
 from racktwin.network.comparison import Comparison
 from racktwin.network.expectation import Expectation
+from racktwin.network.moe_question import Exchanged
 
 
 def record(found: Expectation) -> dict[str, Any]:
@@ -82,4 +83,30 @@ def judged(found: Comparison) -> dict[str, Any]:
             for name, ratio in found.causes
         ],
         "skipped_lines": list(found.log.skipped),
+    }
+
+
+def exchange(found: Exchanged) -> dict[str, Any]:
+    """A phase of the token exchange: tokens per rank, bytes, s."""
+    return {
+        "question": {
+            "operation": found.phase,
+            "cluster": found.cluster.name,
+            "gpus": found.place.ranks,
+            "domains": found.place.domains,
+            "gpus_per_domain": found.place.per_domain,
+            "model": found.model.name,
+            "payload": found.payload,
+            "framework": found.framework,
+        },
+        "evidence": str(found.evidence),
+        "exchanges": [
+            {
+                "tokens_per_rank": float(found.tokens[at]),
+                "bytes_per_rank": float(found.bytes[at]),
+                "seconds": float(found.seconds[at]),
+                "bound_s": float(found.bound[at]),
+            }
+            for at in range(len(found.tokens))
+        ],
     }
