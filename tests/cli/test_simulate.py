@@ -68,6 +68,14 @@ def test_the_screen_has_its_form(capsys: pytest.CaptureFixture[str], file: str) 
     assert max(len(line) for line in out.splitlines()) <= 100
 
 
+def test_the_second_token_is_told_where_the_tool_tells_it(
+    capsys: pytest.CaptureFixture[str], file: str
+) -> None:
+    words = (file, *LENGTHS, "--rate", "20/s", "--requests", "300", "--definitions")
+    assert "TTST" in run(capsys, *words, "aiperf")[1]
+    assert "TTST" not in run(capsys, *words, "vllm")[1]
+
+
 @pytest.mark.parametrize("text", [SERVE, PAIR])
 def test_documented_keys_are_printed_keys(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, root: Path, text: str
@@ -102,7 +110,8 @@ def test_files(capsys: pytest.CaptureFixture[str], file: str, tmp_path: Path) ->
     frame = pl.read_parquet(requests)
     assert sorted(frame["request"]) == list(range(2000))
     assert frame["output"].sum() == 100_000
-    assert (frame["finish"] > frame["first"]).all()
+    assert (frame["finish"] > frame["second"]).all()
+    assert (frame["second"] > frame["first"]).all()
     events = json.loads((out / "steps.json").read_text())["traceEvents"]
     slices = [each for each in events if each["ph"] == "X"]
     assert {each["tid"] for each in slices} == {0, 1, 2, 3}

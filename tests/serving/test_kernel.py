@@ -30,6 +30,8 @@ def test_nothing_is_lost(engine: Rules, gaps: list[Request], replicas: int) -> N
     assert [each.number for each in run.results] == list(range(len(gaps)))
     for each in run.results:
         assert each.arrival <= each.admitted < each.first <= each.finish
+        if gaps[each.number].output > 1:
+            assert each.first < each.second <= each.finish
     sums, prompts = run.sums, sum(request.prompt for request in gaps)
     losses = sums["losses"]
     assert losses == sum(each.losses for each in run.results)

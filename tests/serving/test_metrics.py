@@ -13,17 +13,20 @@ def results(*rows: tuple[float, float, float, float, int]) -> np.ndarray:
     for row, (arrival, admitted, first, finish, output) in zip(made, rows, strict=True):
         row["arrival"], row["admitted"], row["first"] = arrival, admitted, first
         row["finish"], row["output"] = finish, output
+        row["second"] = first + 0.5 if output > 1 else -1.0
     return made
 
 
 def test_figures_by_hand() -> None:
     found = figures(results((1.0, 1.5, 2.0, 5.0, 4), (1.0, 1.0, 3.0, 3.0, 1)), 0.25)
-    ttft, tpot, e2e, queue = found
+    ttft, tpot, e2e, queue, ttst = found
     assert list(ttft) == [1.25, 2.25]
     assert tpot[0] == 1.0  # 3 s over 3 gaps; the first token is not one of them
     assert np.isnan(tpot[1])
     assert list(e2e) == [4.25, 2.25]
     assert list(queue) == [0.5, 0.0]
+    assert ttst[0] == 0.5
+    assert np.isnan(ttst[1])
 
 
 def test_a_good_request_keeps_every_limit() -> None:

@@ -68,6 +68,8 @@ def _latencies(found: Replay) -> RenderableType:
         ("E2E", outcome.e2e, 1.0, "s"),
         ("queue", outcome.queue, 1.0, "s"),
     )
+    if found.order.definition.name == "aiperf":  # the only tool that prints it
+        rows += (("TTST", outcome.ttst, 1e3, "ms"),)
     for name, spread, scale, unit in rows:
         values = (spread.mean, spread.error, spread.p50, spread.p90, spread.p95, spread.p99)
         form = ",.3f" if unit == "s" else ",.2f"

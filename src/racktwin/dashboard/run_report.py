@@ -23,6 +23,7 @@ NAMES = {
     "itl": "ITL, s",
     "e2e": "E2E, s",
     "queue": "queue, s",
+    "ttst": "TTST, s",
 }
 POINTS = 120  # of a distribution
 

@@ -19,7 +19,7 @@ from racktwin.serving.simulation import FINISHED, INSIDE, WAITING
 def record(found: Replay) -> dict[str, Any]:
     """The replay as plain data; SI units, null where there is no figure."""
     outcome, order, deployment = found.outcome, found.order, found.deployment
-    spreads = ("ttft", "tpot", "itl", "e2e", "queue")
+    spreads = ("ttft", "tpot", "itl", "e2e", "queue", "ttst")
     return {
         "deployment": deployment.title,
         "model": deployment.model.name,

@@ -21,8 +21,10 @@ from racktwin.serving.blocks import (
 )
 from racktwin.serving.chain import (
     drop_end,
+    drop_fresh,
     next_waiting,
     note_end,
+    note_fresh,
     run,
     stop,
     wait_behind,
@@ -83,6 +85,8 @@ def preempt(state: State, rules: Rules, replica: int, rank: int, slot: int) -> N
         steps = state.replicas[replica].step - state.slots[slot].begun
         free_blocks(state, rules, replica, slot, end_growth(state, rules, replica, slot))
         drop_end(state, rules, replica, slot)
+        if state.slots[slot].second < 0:
+            drop_fresh(state, replica, slot)
         won = min(int(steps * rules.gain), state.slots[slot].left - 1)
         state.slots[slot].prompt += won + 1  # and the token its prefill gave
         state.slots[slot].left -= won
@@ -347,3 +351,5 @@ def start_decoding(state: State, rules: Rules, replica: int, slot: int) -> None:
     state.slots[slot].begun = state.replicas[replica].step
     note_end(state, rules, replica, slot, state.replicas[replica].step + steps)
     begin_growth(state, rules, replica, slot)
+    if state.slots[slot].second < 0:
+        note_fresh(state, replica, slot)

@@ -103,6 +103,36 @@ def stop(state: State, replica: int, rank: int, slot: int) -> None:
 
 
 @compiled
+def note_fresh(state: State, replica: int, slot: int) -> None:
+    """The next decode step gives a running request, which is in no queue, its second token."""
+    state.slots[slot].following = state.replicas[replica].fresh
+    state.replicas[replica].fresh = slot
+
+
+@compiled
+def drop_fresh(state: State, replica: int, slot: int) -> None:
+    """It does not: the request is preempted first."""
+    after = state.slots[slot].following
+    if state.replicas[replica].fresh == slot:
+        state.replicas[replica].fresh = after
+        return
+    before = state.replicas[replica].fresh
+    while state.slots[before].following != slot:
+        before = state.slots[before].following
+    state.slots[before].following = after
+
+
+@compiled
+def give_second(state: State, replica: int, time: float) -> None:
+    """A decode step has ended at `time` (s): those that are fresh have their second token."""
+    slot = state.replicas[replica].fresh
+    while slot >= 0:
+        state.slots[slot].second = time
+        slot = state.slots[slot].following
+    state.replicas[replica].fresh = -1
+
+
+@compiled
 def note_end(state: State, rules: Rules, replica: int, slot: int, step: int) -> None:
     """Hang into the ring: the request ends when `step` steps are done."""
     place = step & (rules.ring - 1)

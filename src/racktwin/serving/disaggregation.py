@@ -130,7 +130,8 @@ def depart(decode: Side, hand: Handover, time: float) -> bool:
 def fill(state: State, slot: int, cache: Any, rank: int, wanted: int) -> None:
     """Make a decode slot of a cache: its prompt is computed, its first token given."""
     state.slots[slot].number, state.slots[slot].arrival = cache.number, cache.arrival
-    state.slots[slot].admitted, state.slots[slot].first = cache.admitted, cache.first
+    state.slots[slot].admitted = cache.admitted
+    state.slots[slot].first, state.slots[slot].second = cache.first, -1.0
     state.slots[slot].prompt, state.slots[slot].computed = cache.prompt, cache.prompt
     state.slots[slot].output, state.slots[slot].left = cache.output, cache.output - 1
     state.slots[slot].cached, state.slots[slot].priority = cache.cached, cache.priority

@@ -101,6 +101,7 @@ def record(floats: str, ints: str) -> np.dtype[Any]:
 # decoding, context: sequences in decode and tokens in their caches; held_back: steps of balance;
 # pending: prompt tokens to compute; ending: no request ends before that step;
 # most: decoding on the fullest rank, unless stale;
+# fresh: chain of those whose second token the next decode step gives;
 # shared: blocks that more requests use, once for each of them after the first.
 # Of the step under way, which counts when it ends (until then it can be thrown away):
 # under_way: see `IDLE`; seconds, joules; computing: prompt tokens; done: prompts it completes,
@@ -108,7 +109,7 @@ def record(floats: str, ints: str) -> np.dtype[Any]:
 REPLICA = record(
     floats="now context shared seconds joules",
     ints="step decoding waiting prefilling outstanding held_back busy pending ending most stale "
-    "under_way computing done landed",
+    "under_way computing done landed fresh",
 )
 # No step is under way, one of prompts alone, one of decoding and perhaps prompts.
 IDLE, PROMPTS, DECODES = range(3)
@@ -119,17 +120,18 @@ RANK = record(
     floats="used share",
     ints="queue_head queue_tail oldest newest partial batch running queued synced promised since",
 )
-# arrival, admitted, first: s. prompt, computed: tokens to prefill and done; left: output tokens to
-# come; cached: tokens found when it was first admitted; held: blocks at admission; units: first
-# units of its prefix it holds in the cache; begun, ends: decode steps; losses: times it was
-# preempted. computed, and the blocks held, are those at the end of the step under way.
+# arrival, admitted, first and second token: s, -1 if not yet. prompt, computed: tokens to prefill
+# and done; left: output tokens to come; cached: tokens found when it was first admitted; held:
+# blocks at admission; units: first units of its prefix it holds in the cache; begun, ends: decode
+# steps; losses: times it was preempted. computed, and blocks, are those at the end of the step
+# under way.
 SLOT = record(
-    floats="arrival admitted first",
+    floats="arrival admitted first second",
     ints="number prompt computed left output cached held units begun ends priority losses rank "
     "following older newer after_in_step before_in_step",
 )
 RESULT = record(
-    floats="arrival admitted first finish",
+    floats="arrival admitted first second finish",
     ints="number output cached losses replica rank",
 )
 # Of a request whose prefix is known: where its ids start; the row that goes on where it ends, whose
@@ -158,7 +160,7 @@ def state(replicas: int, rules: Rules, slots: int) -> State:
     for name in ("queue_head", "queue_tail", "oldest", "newest", "partial"):
         ranks[name] = -1
     each = np.zeros(replicas, REPLICA)
-    each["done"] = each["landed"] = -1
+    each["done"] = each["landed"] = each["fresh"] = -1
     places = replicas * rules.ranks
     return State(
         replicas=each,

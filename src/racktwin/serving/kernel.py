@@ -7,6 +7,7 @@ from racktwin.serving.batching import Draft, compose, start_decoding
 from racktwin.serving.blocks import blocks_of, end_growth, safe_steps, settle
 from racktwin.serving.chain import (
     free_slot,
+    give_second,
     next_end,
     reversed_in_step,
     stop,
@@ -68,7 +69,8 @@ def enqueue(
         arrival,
         -1.0,
     )
-    state.slots[slot].first, state.slots[slot].prompt, state.slots[slot].computed = -1.0, prompt, 0
+    state.slots[slot].first, state.slots[slot].second = -1.0, -1.0
+    state.slots[slot].prompt, state.slots[slot].computed = prompt, 0
     state.slots[slot].left, state.slots[slot].output, state.slots[slot].cached = output, output, 0
     state.slots[slot].begun, state.slots[slot].priority, state.slots[slot].losses = -1, priority, 0
     state.slots[slot].rank, state.slots[slot].held, state.slots[slot].units = rank, 0, 0
@@ -95,7 +97,8 @@ def finish(state: State, rules: Rules, replica: int, slot: int, time: float) -> 
         state.slots[slot].admitted,
         state.slots[slot].first,
     )
-    state.results[at].finish, state.results[at].output = time, state.slots[slot].output
+    state.results[at].second, state.results[at].finish = state.slots[slot].second, time
+    state.results[at].output = state.slots[slot].output
     state.results[at].cached, state.results[at].losses = (
         state.slots[slot].cached,
         state.slots[slot].losses,
@@ -152,6 +155,8 @@ def end_prompts(state: State, rules: Rules, replica: int, done: int, time: float
         slot, done = done, state.slots[done].after_in_step
         if state.slots[slot].first < 0:
             state.slots[slot].first = time
+        elif state.slots[slot].second < 0:
+            state.slots[slot].second = time
         state.slots[slot].left -= 1
         rank = state.slots[slot].rank
         if rules.unit:
@@ -258,6 +263,7 @@ def end_step(state: State, rules: Rules, replica: int) -> None:
     state.replicas[replica].pending -= computed
     account(state, rules, replica, time, seconds, energy, 1, won, float(computed))
     if decodes:
+        give_second(state, replica, time)
         end_sequences(state, rules, replica, time)
     end_prompts(state, rules, replica, state.replicas[replica].done, time)
     slot = reversed_in_step(state, state.replicas[replica].landed)
@@ -287,7 +293,7 @@ def decode_stretch(
     context = state.replicas[replica].context
     place, ahead = depth(context, total) / SPACING, rules.gain / SPACING
     taken, energy, last = 0, 0.0, len(column) - 2
-    ended, spent = time, 0.0
+    ended, spent, one = time, 0.0, time
     while True:
         ended, spent = time, energy
         low = min(int(place), last)
@@ -299,6 +305,8 @@ def decode_stretch(
         time += seconds
         place += ahead
         taken += 1
+        if taken == 1:
+            one = time
         if taken >= steps or time >= until:
             break
     whole = taken
@@ -312,6 +320,7 @@ def decode_stretch(
         won = whole * rules.gain * total
         state.replicas[replica].context = context + won
         state.replicas[replica].step += whole
+        give_second(state, replica, one)
         account(state, rules, replica, ended, ended - begin, spent, whole, won, 0.0)
     if whole == taken:
         end_sequences(state, rules, replica, time)

@@ -38,7 +38,10 @@ class Request(NamedTuple):
 
 
 class Result(NamedTuple):
-    """A request that was served; times in s; cached: tokens found when it was first admitted."""
+    """A request that was served; times in s; cached: tokens found when it was first admitted.
+
+    first, second, finish: of its tokens; second: -1 for an answer of one token.
+    """
 
     number: int
     arrival: float
@@ -47,6 +50,7 @@ class Result(NamedTuple):
     finish: float
     losses: int
     cached: int = 0
+    second: float = -1.0
 
 
 def _mixed(value: int) -> int:
@@ -164,7 +168,7 @@ def arriving(rules: Rules, request: Request, number: int, time: float) -> Job:
 def result(job: Job, finish: float) -> Result:
     """The result of a request that ended at `finish`, s."""
     times = (job.arrival, job.admitted, job.first, finish)
-    return Result(job.number, *times, job.losses, job.cached)
+    return Result(job.number, *times, job.losses, job.cached, job.second)
 
 
 def simulate(

@@ -13,7 +13,7 @@ from racktwin.serving.oracle_clock import Chunk
 
 @dataclass
 class Job:
-    """A request in a replica. arrival, admitted, first: s; prompt, left, computed: tokens.
+    """A request in a replica. arrival, admitted, first and second token: s, -1 if not yet.
 
     prompt: tokens to compute before the next one is won, `computed` of them are; left: output
     tokens to come when that began; steps: decode steps since, None while the prompt is computed.
@@ -28,6 +28,7 @@ class Job:
     priority: int = 0
     admitted: float = -1.0
     first: float = -1.0
+    second: float = -1.0
     left: int = 0
     computed: int = 0
     steps: int | None = None

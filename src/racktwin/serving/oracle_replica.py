@@ -185,6 +185,7 @@ class Replica:
         for job in batch:
             assert job.steps is not None
             job.steps += 1
+            job.second = self.now if job.second < 0 else job.second
         rank.trim()
         ended = [job for job in batch if job.steps == ceil(job.left / self.rules.gain)]
         for job in ended:
@@ -195,7 +196,10 @@ class Replica:
         """Complete prompts give their first token; returns those that need no more."""
         done = [job for job, _ in draft if job.computed == job.prompt]
         for job in done:
-            job.first = self.now if job.first < 0 else job.first
+            if job.first < 0:
+                job.first = self.now
+            elif job.second < 0:
+                job.second = self.now
             job.left -= 1
             job.steps = 0
             rank.hold(job, job.ids)

@@ -74,6 +74,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     itl: Spread
     e2e: Spread
     queue: Spread
+    ttst: Spread
     requests: float
     input: float
     output: float

@@ -241,6 +241,7 @@ class Simulation:
         self.last_finish = max(self.last_finish, float(results["finish"].max()))
         if self.order.rows is not None:
             told = {name: results[name] for name in ("arrival", "admitted", "first", "finish")}
+            told["second"] = np.where(results["second"] < 0, np.nan, results["second"])
             told |= {"request": window.index[rows], "input": input, "output": results["output"]}
             told |= {name: results[name] for name in ("cached", "losses")}
             told |= {"good": inside}
