@@ -35,6 +35,19 @@ def test_a_turn_that_begins_with_the_one_before_names_its_answer() -> None:
     assert known.known.rows["start"].tolist() == [0, 1, 3, 3]
 
 
+def test_a_turn_that_waits_for_others_still_goes_on_from_its_own_session() -> None:
+    """The second turn waits for a sub-agent (row 2), and begins with the first turn (row 0)."""
+    known = Prefixes(4)
+    made = trace().having(session=np.array([5, -1, 6]))
+    known.add(made, EVERY, np.array([-1, -1, 0]))
+    assert known.heir.tolist() == [-1, -1, -1]
+    later = made.having(session=np.array([-1, 5, -1]))
+    known.add(later, EVERY, np.array([-1, 2, -1]))
+    assert known.heir.tolist() == [4, -1, 4, -1, -1, -1]  # the sub-agent's prompt has no unit
+    known.drop(3)
+    assert known.latest == {5: 1}
+
+
 def test_without_a_cache_nothing_is_kept() -> None:
     known = Prefixes(0)
     known.add(trace(), EVERY, np.array([-1, 0, 0]))

@@ -27,12 +27,14 @@ def units(trace: Trace, unit: int) -> Ragged:
 class Prefixes:
     """Units of the rows of a window, and where one row goes on from another.
 
-    unit: tokens; 0: nothing is known. known: as the compiled loops take it.
+    unit: tokens; 0: nothing is known. known: as the compiled loops take it. latest: row of the last
+    request of each session.
     """
 
     def __init__(self, unit: int) -> None:
         self.unit, self.rows, self.heir = unit, Ragged.empty(0), np.empty(0, np.int64)
         self.known = NOTHING_KNOWN
+        self.latest: dict[int, int] = {}
 
     def add(self, stretch: Trace, keep: NDArray[np.bool_], after: Ints) -> None:
         """Take in the kept requests of a stretch; after: row each waits for, negative for none."""
@@ -43,6 +45,12 @@ class Prefixes:
         self.heir = np.concatenate([self.heir, np.full(len(after), -1)])
         for row in np.flatnonzero(after >= 0):
             self._inherit(int(after[row]), before + int(row))
+        session = stretch.session[keep]
+        for row in np.flatnonzero(session >= 0):  # a turn may wait for more than the one before
+            name = int(session[row])
+            if (last := self.latest.get(name)) is not None and last != after[row]:
+                self._inherit(last, before + int(row))
+            self.latest[name] = before + int(row)
         self._tell()
 
     def _inherit(self, parent: int, child: int) -> None:
@@ -59,6 +67,8 @@ class Prefixes:
         self.rows = Ragged(kept.values.copy(), kept.starts)
         self.heir = self.heir[rows:].copy()
         self.heir[self.heir >= 0] -= rows
+        kept_rows = ((name, row - rows) for name, row in self.latest.items() if row >= rows)
+        self.latest = dict(kept_rows)
         self._tell()
 
     def _tell(self) -> None:

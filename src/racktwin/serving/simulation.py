@@ -243,7 +243,7 @@ class Simulation:
             told = {name: results[name] for name in ("arrival", "admitted", "first", "finish")}
             told["second"] = np.where(results["second"] < 0, np.nan, results["second"])
             told |= {"request": window.index[rows], "input": input, "output": results["output"]}
-            told |= {name: results[name] for name in ("cached", "losses")}
+            told |= {name: results[name] for name in ("cached", "losses", "replica")}
             told |= {"good": inside}
             self.order.rows(told)
 

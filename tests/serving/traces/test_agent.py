@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import agent_sessions
 from racktwin.serving.traces import agent, load
 
 
@@ -65,3 +66,16 @@ def test_the_shared_sessions(shared: Path) -> None:
     assert cached / made.input.sum() == pytest.approx(0.7555, abs=1e-4)
     early = made.unpaced()
     assert (early.arrival <= np.sort(made.arrival)).all()
+
+
+def test_a_replay_finds_what_was_measured_to_be_cached(shared: Path) -> None:
+    """And times between tokens that are the measured ones but for one factor: the GPU's."""
+    path = shared / "traces/dynamo_pi_agent_request_trace.jsonl.gz"
+    told, found = agent.measured(path), agent_sessions.simulated(path)
+    figures = agent_sessions.compared(told, found)
+    cached, itl = figures["cached"], figures["itl"]
+    assert cached.simulated.sum() == pytest.approx(cached.measured.sum(), rel=0.05)
+    assert (np.abs(cached.simulated - cached.measured) <= 16).sum() >= 9
+    # its session waited for sub-agents: what the turn before them answered is found
+    assert cached.simulated[14] == cached.measured[14] == 6064
+    assert itl.left.max() < 0.1

@@ -31,7 +31,10 @@ class Replay(msgspec.Struct):
 
 
 class Request(msgspec.Struct):
-    """One request; times in ms, lengths in tokens; of its latencies and cache hits, as measured."""
+    """One request; times in ms, lengths in tokens; latencies and cache hits are as measured.
+
+    ttft_ms is prefill_wait_time_ms (from its arrival at the front end) and prefill_time_ms.
+    """
 
     input_tokens: float
     output_tokens: float
@@ -40,6 +43,8 @@ class Request(msgspec.Struct):
     model: str = ""
     cached_tokens: float = 0.0
     ttft_ms: float = 0.0
+    prefill_wait_time_ms: float = 0.0
+    prefill_time_ms: float = 0.0
     avg_itl_ms: float = 0.0
     replay: Replay | None = None
 
