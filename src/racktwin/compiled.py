@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+import numpy as np
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -23,7 +24,8 @@ F = TypeVar("F", bound=Callable[..., object])
 class Compiler:
     """The decorator of one package's compiled functions.
 
-    Reference counts are off: a compiled function must not make arrays, only use them.
+    Reference counts are off: a compiled function must not make arrays, only use them. With
+    NUMBA_DISABLE_JIT=1 the functions stay Python, slow and open to a debugger.
     """
 
     def __init__(self, package: str, folder: Path) -> None:
@@ -33,6 +35,8 @@ class Compiler:
 
     def __call__(self, function: F) -> F:
         """Compile `function`."""
+        if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+            return np.errstate(over="ignore")(function)  # unsigned integers wrap, as in C
         if self.cache is not None:
             numba.config.CACHE_DIR = str(self.cache)  # type: ignore[attr-defined]
         options: dict[str, Any] = {"cache": self.cache is not None, "_nrt": False}

@@ -91,10 +91,9 @@ class State(NamedTuple):
 
 
 def record(floats: str, ints: str) -> np.dtype[Any]:
-    """A record of 8-byte fields."""
-    return np.dtype(
-        [(name, "f8") for name in floats.split()] + [(name, "i8") for name in ints.split()]
-    )
+    """A record of 8-byte fields, which are attributes with numba and without."""
+    fields = [(name, "f8") for name in floats.split()] + [(name, "i8") for name in ints.split()]
+    return np.dtype((np.record, fields))
 
 
 # now: s the step under way ends or the next one starts; step: decode steps done;

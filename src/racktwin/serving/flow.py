@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from racktwin.serving.batching import Draft
 from racktwin.serving.clock import Clock
 from racktwin.serving.compiled import compiled
-from racktwin.serving.fleet import IDLE, Floats, Ints, Rules, State
+from racktwin.serving.fleet import IDLE, Floats, Ints, Rules, State, record
 from racktwin.serving.kernel import advance, begin, end_step, enqueue
 from racktwin.serving.router import route
 from racktwin.serving.sharing import room_for_units
@@ -42,7 +42,7 @@ class Flow(NamedTuple):
     closed: bool
 
 
-HEAP = np.dtype([("time", "f8"), ("number", "i8")])
+HEAP = record(floats="time", ints="number")
 STREAM, SIZE, SEEN = 0, 1, 2
 
 

@@ -32,10 +32,9 @@ class PrefixCache(NamedTuple):
 # holders: requests that use the unit, -1 of a free entry; older, newer: among the idle;
 # newer: of free entries the next. first: of the units whose hash is the number of this entry, + 1;
 # after: the next of those of the same hash, + 1.
-ENTRY = np.dtype(
-    [("id", "i8")]
-    + [(name, "i4") for name in ("place", "holders", "older", "newer", "first", "after")]
-)
+FIELDS = [("id", "i8")]
+FIELDS += [(name, "i4") for name in ("place", "holders", "older", "newer", "first", "after")]
+ENTRY = np.dtype((np.record, FIELDS))
 # First of the free entries that were used before, first that never was, free ones of both kinds,
 # units that arrived requests may still bring, what the last one refused wanted, entries that
 # always suffice.
