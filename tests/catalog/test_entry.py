@@ -27,6 +27,7 @@ def test_names_are_what_the_issue_asks_for() -> None:
         "azure-nd-h200-v5",
         "hgx-b200",
         "hgx-b300",
+        "hgx-b300-spectrum-x",
     ]
     assert catalog.names("no-such-kind") == []
 

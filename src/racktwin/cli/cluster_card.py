@@ -28,8 +28,8 @@ def cluster_card(cluster: Cluster) -> tuple[dict[str, Any], list[RenderableType]
         "rack_power": [_part(part) for part in rack],
         "cluster_power": [_part(part) for part in whole],
         "facility_power": cluster.facility_power,
-        "leaves": fabric.leaves(cluster.ends),
-        "spines": fabric.spines(cluster.ends),
+        "leaves": cluster.networks * cluster.tree.leaves,
+        "spines": cluster.networks * (cluster.tree.spines + cluster.tree.cores),
         "oversubscription": fabric.oversubscription,
         "electricity": cluster.site.electricity,
         "pue": cluster.site.pue,
@@ -109,15 +109,14 @@ def _notes(cluster: Cluster) -> Table:
 
 
 def _tree(cluster: Cluster) -> str:
-    fabric, ends = cluster.fabric, cluster.ends
-    leaves, spines = fabric.leaves(ends), fabric.spines(ends)
-    if not spines:
+    tree, networks = cluster.tree, cluster.networks
+    if tree.tiers == 1 and networks == 1:
         return "one switch"
-    over = fabric.oversubscription
+    over = cluster.fabric.oversubscription
     kind = "non-blocking" if over == 1 else f"{over:g}:1 oversubscribed"
-    return (
-        f"{kind} fat tree of {fabric.tiers(ends)} tiers, {leaves} leaf and {spines} other switches"
-    )
+    many = "" if networks == 1 else f"{networks} networks, each a "
+    switches = f"{tree.leaves} leaf and {tree.spines + tree.cores} other switches"
+    return f"{many}{kind} fat tree of {tree.tiers} tiers, {switches}"
 
 
 def _rack_notes(rack: Rack) -> Table:

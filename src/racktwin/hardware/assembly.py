@@ -12,6 +12,7 @@ from racktwin.finding import BadInput, Finding
 from racktwin.hardware.chip import Chip, Cpu
 from racktwin.hardware.cluster import Cluster
 from racktwin.hardware.fabric import Fabric
+from racktwin.hardware.fabric_check import fabric_findings
 from racktwin.hardware.rack import Rack
 from racktwin.hardware.site import Site
 from racktwin.units import Price
@@ -70,8 +71,23 @@ def cluster(name: str | Path, racks: int | None = None, nodes: int | None = None
         source=str(name) if catalog.is_path(name) else "",
     )
     own_racks, own_nodes = _size(entry, file)
-    built = built.with_(own_racks, own_nodes)
-    return built.with_(racks, nodes)
+    built = built.with_(own_racks, own_nodes).with_(racks, nodes)
+    if faults := fabric_findings(built.fabric, built.rack.host, built.hosts):
+        lines = [msgspec.structs.replace(each, line=_line(entry, each.key)) for each in faults]
+        raise BadInput(lines, entry.node.file)
+    return built
+
+
+def _line(entry: catalog.Entry, key: str) -> int | None:
+    """Line of a dotted key in the entry's own file, or of the mapping around it."""
+    node, line = entry.node, None
+    for word in key.split("."):
+        inner = node.get(word)
+        if inner is None:
+            break
+        node = inner
+        line = node.line if node.file == entry.node.file else line
+    return line
 
 
 def _price(entry: catalog.Entry, file: ClusterFile) -> tuple[Price, str]:

@@ -10,6 +10,7 @@ from racktwin.hardware.fabric import Fabric
 from racktwin.hardware.placement import Place, place
 from racktwin.hardware.rack import Rack
 from racktwin.hardware.site import Site
+from racktwin.hardware.tree import Tree
 from racktwin.units import Price
 
 MOST_RACKS = 100_000
@@ -89,9 +90,19 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
         return self.hosts * self.rack.host.nics
 
     @property
+    def tree(self) -> Tree:
+        """One of the equal networks of the fabric."""
+        return self.fabric.tree(self.hosts, self.rack.host.nics)
+
+    @property
+    def networks(self) -> int:
+        """Networks of the fabric that share no switch."""
+        return self.fabric.networks(self.rack.host.nics)
+
+    @property
     def fabric_power(self) -> float:
         """W of the fabric's switches and host-side optics (estimate)."""
-        return self.fabric.power(self.ends)
+        return self.fabric.power(self.hosts, self.rack.host.nics)
 
     @property
     def power(self) -> float:

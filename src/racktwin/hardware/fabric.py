@@ -1,58 +1,76 @@
-"""The network between NVLink domains: a folded Clos (fat tree) of one kind of switch."""
+"""The network between NVLink domains: one or more fat trees of one kind of switch."""
 
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import msgspec
 
-from racktwin.catalog.bounds import Ratio
+from racktwin.catalog.bounds import Count, Ratio
 from racktwin.hardware.switch import Switch
-from racktwin.units import Fraction
+from racktwin.hardware.tree import Tree, single, split, three_tiers, two_tiers
+from racktwin.units import Fraction, Seconds
+
+Layout = Literal["single", "aligned", "rails"]
 
 
 class Fabric(msgspec.Struct, frozen=True, kw_only=True):
-    """A fat tree; oversubscription: bandwidth down to hosts over bandwidth up, at the leaf.
+    """How hosts are wired; oversubscription: bandwidth down to hosts over bandwidth up, at a leaf.
 
+    layout: 'single' fills leaves host by host; 'aligned' gives a leaf one NIC position of many
+    hosts, below common spines; 'rails' makes a network of each position, joined by NVLink only.
+    rails: NIC positions told apart, by default all NICs of a host.
+    planes: networks that share a NIC's bandwidth, each with switches of its own.
+    leaf_down, spines: ports and switches (per network) as built, where they are known.
     nic_efficiency: share of the NIC's line rate that was measured there, None where nobody did.
+    cable_delay: s along one cable, None for the catalog's.
     """
 
     switch: Switch
     oversubscription: Ratio = 1.0
+    layout: Layout = "single"
+    rails: Count | None = None
+    planes: Count = 1
+    leaf_down: Count | None = None
+    spines: Count | None = None
     nic_efficiency: Fraction | None = None
+    cable_delay: Seconds | None = None
 
-    @property
-    def down(self) -> int:
-        """Ports of a leaf that face hosts."""
-        share = self.oversubscription / (1 + self.oversubscription)
-        return max(1, min(self.switch.ports - 1, round(self.switch.ports * share)))
+    def rail_count(self, nics: int) -> int:
+        """NIC positions that are told apart, of hosts with `nics` NICs."""
+        return 1 if self.layout == "single" else self.rails or nics
 
-    def tiers(self, ends: int) -> int:
-        """Levels of switches that `ends` host ports need."""
-        leaves = self.leaves(ends)
-        return 1 if ends <= self.switch.ports else 2 if leaves <= self.switch.ports else 3
+    def networks(self, nics: int) -> int:
+        """Trees that share nothing: rails where they are disjoint, times planes."""
+        return (self.rail_count(nics) if self.layout == "rails" else 1) * self.planes
 
-    def leaves(self, ends: int) -> int:
-        """Switches that hosts connect to."""
-        return 1 if ends <= self.switch.ports else math.ceil(ends / self.down)
+    def ports(self) -> tuple[int, int] | None:
+        """Ports of a leaf down and up; None where the ratio cannot be built."""
+        if self.leaf_down is None:
+            return split(self.switch.ports, self.oversubscription)
+        up = self.leaf_down / self.oversubscription
+        return (self.leaf_down, round(up)) if abs(up - round(up)) < 1e-6 * up else None
 
-    def spines(self, ends: int) -> int:
-        """Switches above the leaves (two tiers), with equal links from each leaf to each spine.
+    def tree(self, hosts: int, nics: int) -> Tree:
+        """One of the equal networks that `hosts` hosts with `nics` NICs each need."""
+        rails = self.rail_count(nics)
+        share = nics // rails  # NICs of a host on one rail
+        ends = hosts * (share if self.layout == "rails" else nics)
+        ports = self.switch.ports
+        if ends <= ports and self.leaf_down is None and self.spines is None:
+            return single(ends)
+        down, up = self.ports() or (ports // 2, ports - ports // 2)
+        if self.layout == "aligned":
+            leaves = rails * math.ceil(hosts / max(1, down // share))
+        else:
+            leaves = math.ceil(ends / down)
+        if leaves <= ports:
+            return two_tiers(ends, leaves, down, up, ports, self.spines or 0)
+        return three_tiers(ends, leaves, down, up, ports)
 
-        Reproduces NVIDIA's table for 576 to 10,368 GPUs (DGX SuperPOD B300 XDR).
-        """
-        if self.tiers(ends) == 1:
-            return 0
-        up = self.switch.ports - self.down
-        least = math.ceil(self.leaves(ends) * up / self.switch.ports)
-        if self.tiers(ends) == 3:  # a middle tier as wide as the leaves, half that above it
-            return math.ceil(1.5 * self.leaves(ends) * up / (self.switch.ports / 2))
-        return next(n for n in range(least, up + 1) if up % n == 0)
-
-    def switches(self, ends: int) -> int:
-        """All switches of the tree."""
-        return self.leaves(ends) + self.spines(ends)
-
-    def power(self, ends: int) -> float:
-        """W of the switches with their optics, and of the transceivers at the host ports."""
-        return self.switches(ends) * self.switch.power + ends * self.switch.optic_power
+    def power(self, hosts: int, nics: int) -> float:
+        """W of all switches with their optics, and of the transceivers at the host ports."""
+        switches = self.networks(nics) * self.tree(hosts, nics).switches
+        ends = hosts * nics * self.planes
+        return switches * self.switch.power + ends * self.switch.optic_power

@@ -36,8 +36,8 @@ def rack_parts(rack: Rack) -> list[Part]:
 
 def cluster_parts(cluster: Cluster) -> list[Part]:
     """Racks and fabric; they add up to the cluster's IT power."""
-    switch, ends = cluster.fabric.switch, cluster.ends
-    switches = cluster.fabric.switches(ends)
+    switch, ends = cluster.fabric.switch, cluster.ends * cluster.fabric.planes
+    switches = cluster.networks * cluster.tree.switches
     racks = cluster.power - cluster.fabric_power
     return [
         Part(cluster.rack.name, cluster.racks, Watts(racks)),

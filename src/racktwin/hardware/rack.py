@@ -13,7 +13,8 @@ from racktwin.units import Fraction, Watts
 class Rack(msgspec.Struct, frozen=True, kw_only=True):
     """Hosts of one kind and what they share.
 
-    switch, switches: NVLink switch ASICs that join the whole rack into one domain, if any.
+    switch, switches: NVLink switch ASICs that join the whole rack into one domain, if any;
+    trays: chassis that hold them.
     shelves, shelf_power: power shelves and W of one; conversion: their efficiency under load.
     quoted_power: W others state, for comparison; liquid: share of heat that leaves in liquid.
     """
@@ -24,6 +25,7 @@ class Rack(msgspec.Struct, frozen=True, kw_only=True):
     hosts: Count
     switch: Switch | None = None
     switches: Number = 0
+    trays: Number = 0
     shelves: Number = 0
     shelf_power: Watts = Watts(0.0)
     conversion: Fraction
