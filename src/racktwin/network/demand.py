@@ -51,6 +51,7 @@ class Demand:
     def __init__(self, links: Links) -> None:
         self.links = links
         self.batches: list[Batch] = []
+        self.counts: dict[int, int] = {}  # job -> flows asked for, however many lanes each has
 
     def add_paths(
         self, job: int, rows: Ints, size: Floats, start: Floats, service: Service
