@@ -24,7 +24,8 @@ ENOUGH = 1 - 1e-9  # a job is not faster than its links, but for rounding
 class JobOutcome(msgspec.Struct, frozen=True):
     """One job.
 
-    flows: count, of one repetition of a collective; bytes: B its NICs send. start, finish: s, the acknowledgement included.
+    flows: count, of one repetition of a collective; bytes: B its NICs send.
+    start, finish: s, the acknowledgement included.
     alone: s it takes without the others; floor: s its fullest link takes at line rate.
     first, middle, last: s its flows took (of a collective, its repetitions): least, median, most.
     """
@@ -177,7 +178,7 @@ def _asked(problem: Problem, mine: Mask) -> Floats:
     classes = np.repeat(np.arange(len(problem.size)), np.diff(problem.head))
     own = mine[classes]
     sent = (problem.share * problem.size[classes])[own]
-    return np.bincount(problem.link[own], sent, minlength=len(problem.line))
+    return np.asarray(np.bincount(problem.link[own], sent, minlength=len(problem.line)), np.float64)
 
 
 def _busiest(

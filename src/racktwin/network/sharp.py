@@ -60,7 +60,9 @@ def refusal(place: Place, cluster: Cluster, *, dtype: str = "float32", groups: i
 
 def levels(cluster: Cluster, place: Place) -> int:
     """Levels of switches a tree over the group's NICs has."""
-    return cluster.fabric.tiers(min(cluster.ends, max(place.ranks, 1)))
+    nics = cluster.rack.host.nics
+    hosts = min(cluster.hosts, max(1, -(-place.ranks // nics)))
+    return cluster.fabric.tree(hosts, nics).tiers
 
 
 def latency(place: Place, cluster: Cluster) -> float:

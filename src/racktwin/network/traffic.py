@@ -1,4 +1,4 @@
-"""What is asked of a fabric: jobs, each a pattern of flows or a collective, and how they are routed."""
+"""What is asked of a fabric: jobs, each a pattern of flows or a collective, and their routing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TRAFFIC.yaml -> Traffic: every fault of the file at once."""
+"""A file of jobs -> Traffic: every fault of the file at once."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class TrafficKeys(msgspec.Struct, frozen=True, kw_only=True):
     isolation: bool = True
     faults: Any = None
     seed: Number = 0
-    levels: dict[str, Level] = {}  # noqa: RUF012
+    levels: dict[str, Level] = {}
     jobs: dict[str, JobKeys]
 
 
@@ -189,7 +189,8 @@ class _Jobs:
             self.add(f"{here}.over", f"flows of {keys.pattern} start together")
         if keys.repeat > 1 and not keys.every:
             self.add(f"{here}.every", "is missing: time from one repetition to the next")
-        if len(gpus) < 2 and not len(to) or len(to) and not len(gpus[~np.isin(gpus, to)]):
+        alone = not len(gpus[~np.isin(gpus, to)]) if len(to) else len(gpus) < 2
+        if alone:
             self.add(f"{here}.gpus", "nobody to send to; name at least two GPUs")
 
     def _count(self, job: Job) -> None:
