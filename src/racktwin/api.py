@@ -27,7 +27,7 @@ from racktwin.planning.capacity_wish import FINALISTS
 from racktwin.planning.demand import fixed, named
 from racktwin.planning.plan import Plan
 from racktwin.planning.plan import plan as search
-from racktwin.planning.slo import means, read_all
+from racktwin.planning.slo import check_share, means, read_all
 from racktwin.planning.task import Question, Task
 from racktwin.planning.wish import default_precision
 from racktwin.serving.steady import Served, SteadyState
@@ -161,9 +161,10 @@ def capacity(
     }
     findings: list[Finding] = []
     slos, limits = read_all(texts, None if goodput is None else repr(goodput), findings)
+    demand = named(traffic) if isinstance(traffic, str) else fixed(traffic)
+    findings += check_share(slos, limits, demand.classes)
     if findings:
         raise BadInput(findings, "capacity")
-    demand = named(traffic) if isinstance(traffic, str) else fixed(traffic)
     task = Task(
         demand=demand,
         slos=slos,

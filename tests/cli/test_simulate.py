@@ -86,7 +86,8 @@ def test_documented_keys_are_printed_keys(
     answer = json.loads(out)
     assert code == 0
     assert answer.pop("schema") == "racktwin/simulate/1"
-    assert set(printed(answer)) == documented(root, "simulate")
+    known = documented(root, "simulate")
+    assert set(printed(answer)) == {each for each in known if "classes[]." not in each}
 
 
 def test_the_screen_says_what_the_json_says(capsys: pytest.CaptureFixture[str], file: str) -> None:
@@ -214,6 +215,39 @@ def test_a_trace_with_broken_lines(
     assert "1 request of up to 200,009 tokens refused" in out
 
 
+CLASSED = """\
+arrival_s,input_tokens,output_tokens,class
+0,300,20,chat
+0.5,900,40,batch
+1,300,20,chat
+2,400,20,
+"""
+
+
+def test_classes_of_a_trace(
+    capsys: pytest.CaptureFixture[str], file: str, tmp_path: Path, root: Path
+) -> None:
+    trace, requests = tmp_path / "trace.csv", tmp_path / "requests.parquet"
+    trace.write_text(CLASSED)
+    limits = ("--class", "chat:ttft=1s,priority=0", "--class", "batch:tpot=1us,priority=1")
+    every = ("--definitions", "mlperf")  # none is left out
+    words = (file, "--trace", str(trace), *limits, *every, "--requests-out", str(requests))
+    code, screen, _ = run(capsys, *words)
+    assert code == 0
+    assert re.search(r"chat \(0\) .* 100.0%  TTFT 1 s\n", screen)
+    assert re.search(r"batch \(1\) .* 0.0%  TPOT 1 µs\n", screen)
+    assert max(map(len, screen.splitlines())) <= 100
+    frame = pl.read_parquet(requests).sort("request")
+    assert frame["class"].to_list() == ["chat", "batch", "chat", "other"]
+    assert frame["good"].to_list() == [True, False, True, True]
+    answer = json.loads(run(capsys, *words, "--json", "--out", str(tmp_path / "run"))[1])
+    assert [each["name"] for each in answer["classes"]] == ["chat", "batch", "other"]
+    assert [each["good_share"] for each in answer["classes"]] == [1.0, 0.0, 1.0]
+    assert "<td>batch (1)</td>" in (tmp_path / "run/report.html").read_text()
+    answer.pop("schema")
+    assert set(printed(answer)) == documented(root, "simulate")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -225,6 +259,7 @@ def test_a_trace_with_broken_lines(
         (("--input", "5"), "--input and --output go together"),
         ((*LOAD, "--router", "least"), "--router: 'least' is not known; did you mean 'least_kv'"),
         ((*LOAD, "--definitions", "vlm"), "did you mean 'vllm'"),
+        ((*LOAD, "--class", "a:ttf=1s"), "--class: 'ttf' is not known; did you mean 'ttft'"),
         ((*LOAD, "--trace-window", "5s", "--out", "x"), "expected two times as in 10s:12s"),
         ((*LOAD, "--trace-window", "5s:6s"), "the steps are written into --out"),
         ((*LOAD, "--requests-out", "no/such/place.parquet"), "its folder does not exist"),

@@ -35,6 +35,7 @@ def trial(rate: float, ttft: float, tpot: float = 0.01, *, endless: bool = False
         steady_tpot=tpot,
         served=rate,
         good=rate,
+        attained=1.0,
         hits=0.0,
         counted=1000,
         refused=0,
@@ -120,13 +121,13 @@ def test_the_bracket_begins_below_the_load_where_the_means_reach_the_limits(
 
 
 def test_goodput_is_kept_from_below() -> None:
-    one = msgspec.structs.replace(trial(10.0, 0.1), good=9.0)
+    one = msgspec.structs.replace(trial(10.0, 0.1), good=9.0, attained=0.9)
     kept, missed = Slo("goodput", "share", 0.9), Slo("goodput", "share", 0.95)
     assert (kept.keeps(one), missed.keeps(one)) == (True, False)
     assert missed.excess(one) == pytest.approx(0.95 / 0.9)
     assert broken(one, [kept, missed]) == ["goodput 90.0%"]
     assert str(missed) == "goodput >= 95.0%"
-    assert not kept.keeps(msgspec.structs.replace(one, served=0.0, good=0.0))
+    assert not kept.keeps(msgspec.structs.replace(one, attained=0.0))
 
 
 def test_objectives_are_read() -> None:

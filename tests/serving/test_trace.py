@@ -25,7 +25,7 @@ def test_columns_have_the_types_a_compiled_loop_expects() -> None:
     assert {made.input.dtype, made.output.dtype, made.after.dtype, made.blocks.dtype} == {
         np.dtype(np.int64)
     }
-    assert (made.priority.dtype, made.model.dtype) == (np.int8, np.int16)
+    assert (made.priority.dtype, made.model.dtype) == (np.int64, np.int16)
     assert made.session.tolist() == made.after.tolist() == [-1, -1]
     assert made.starts.tolist() == [0, 0, 0]
 

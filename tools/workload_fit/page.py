@@ -68,6 +68,28 @@ far. A sample of n requests leaves about 1.4/sqrt(n) of KS to chance: 0.34 for 1
 Lengths: `{mean: 1000}`; `{law: uniform, most: 1000, ratio: 80 %}` (whole numbers from 800 to 1,000,
 InferenceX's random range); `{law: lognormal, mean: 1000, cv: 0.8, most: 4000}`;
 `{law: empirical, values: [...]}`, with `levels` or at even steps from the least to the most.
+
+## Classes side by side
+
+Classes with a `name` are SLO classes: each arrives by itself, with a priority and limits of its
+own, and results are told for each
+([guide](../guides/simulate.md#classes-with-limits-of-their-own)).
+
+    classes:
+    - name: chat
+      workload: azure-conv-2023
+      rate: 10/s
+      slo: {ttft: 1 s, tpot: 50 ms}
+    - {name: batch, input: {mean: 6000}, output: {mean: 500}, rate: 2/s, priority: 1}
+
+| key of a class | meaning |
+|---|---|
+| `name` | 1 to 40 letters; up to 16 classes |
+| `workload` | a workload by name or file with its own arrivals, or lengths as above |
+| `rate`, or `share` | requests/s; or a share of `arrivals: {rate: ...}` of the file; `--rate` and \
+`--scale` change all alike |
+| `priority` | 0 by default; smaller is served first |
+| `slo` | `ttft`, `tpot`, `e2e` of a good request of the class |
 """
 OFFLINE = "-offline"
 LONG = 50_000  # requests of a trace whose start no longer counts

@@ -90,13 +90,12 @@ def _curve(found: Capacity) -> Table:
     columns = ("requests/s", *heads, "good/s", "good")
     made = table(*columns, "", right=columns)
     for each in found.best.found.curve:
-        share = each.good / each.served if each.served else 0.0
         kept = holds(each, found.task.slos)
         made.add_row(
             f"{each.rate:,.4g}",
             *(level.cell(each) for level in shown),
             f"{each.good:,.4g}",
-            f"{share:.1%}",
+            f"{each.attained:.1%}",
             "" if kept else ", ".join(broken(each, found.task.slos)),
             style="" if kept else "dim",
         )

@@ -9,6 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from racktwin.cli.console import table
+from racktwin.planning.class_row import class_cells, class_name
 from racktwin.planning.replay import Replay
 from racktwin.serving.outcome import Outcome, Use
 from racktwin.serving.sample import Spread
@@ -32,6 +33,9 @@ def screen(found: Replay, written: Sequence[str]) -> Iterator[RenderableType]:
     yield ""
     yield _latencies(found)
     yield ""
+    if outcome.classes:
+        yield _classes(found)
+        yield ""
     yield from _rates(found)
     yield ""
     yield f"counted:  {_counted(outcome)}"
@@ -98,14 +102,24 @@ def _rates(found: Replay) -> Iterator[str]:
 
 
 def _goodput(found: Replay) -> str:
-    limits = found.order.limits
-    given = {"TTFT": limits.ttft, "TPOT": limits.tpot, "E2E": limits.e2e}
-    said = [f"{name} {Seconds(limit)}" for name, limit in given.items() if math.isfinite(limit)]
+    outcome = found.outcome
+    said = found.order.limits.text
+    if any(each.limits.text for each in outcome.classes):
+        said = "the limits of their classes"
     if not said:
         return ""
-    outcome = found.outcome
     share = outcome.good / outcome.requests if outcome.requests else 0.0
-    return f", {outcome.good:,.2f}/s within {', '.join(said)} ({share:.1%})"
+    return f", {outcome.good:,.2f}/s within {said} ({share:.1%})"
+
+
+def _classes(found: Replay) -> RenderableType:
+    """What each class felt."""
+    heads = ("TTFT p50", "p99 s", "TPOT p50", "p99 ms", "E2E p99 s")
+    columns = ("served/s", *heads, "good/s", "good")
+    made = table("class", *columns, "within", right=columns)
+    for each in found.outcome.classes:
+        made.add_row(class_name(each), *class_cells(each), each.limits.text)
+    return made
 
 
 def _use(role: str, use: Use) -> str:

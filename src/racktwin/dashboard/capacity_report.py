@@ -93,10 +93,9 @@ def _stop(found: Capacity) -> str:
 
 
 def _trial(found: Capacity, trial: Trial) -> dict[str, Any]:
-    share = trial.good / trial.served if trial.served else 0.0
     kept = holds(trial, found.task.slos)
     cells = [f"{trial.rate:,.4g}", *(level.cell(trial) for level in levels_of_curve(found))]
-    cells += [f"{trial.good:,.4g}", f"{share:.1%}"]
+    cells += [f"{trial.good:,.4g}", f"{trial.attained:.1%}"]
     return {"cells": cells, "broken": "" if kept else ", ".join(broken(trial, found.task.slos))}
 
 
@@ -118,7 +117,7 @@ def _charts(found: Capacity) -> Iterator[str]:
     share = _limit(found, GOODPUT, "share")
     served = {"served": [each.served for each in tried], "good": [each.good for each in tried]}
     yield _chart(rates, served, "requests/s", at, None)
-    good = [100 * each.good / each.served if each.served else 0.0 for each in tried]
+    good = [100 * each.attained for each in tried]
     yield _chart(rates, {"good": good}, "% within limits", at, share and share * 100)
 
 

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from racktwin import __version__
 from racktwin.dashboard.curves import curves
 from racktwin.dashboard.page import page
+from racktwin.planning.class_row import class_cells, class_name
 from racktwin.planning.replay import Replay
 from racktwin.serving.sample import CLASSES, FINE, LEAST
 
@@ -42,6 +43,7 @@ def run_report(found: Replay, answer: dict[str, Any]) -> str:
         headline=list(_headline(found)),
         columns=COLUMNS,
         latencies=[_row(NAMES[name], answer[name]) for name in NAMES],
+        classes=[(class_name(e), list(class_cells(e)), e.limits.text) for e in outcome.classes],
         lines=[Markup(each) for each in _time_lines(answer["timeline"])],
         felt=Markup(_felt(found)),
         spreads=[Markup(each) for each in _distributions(found)],

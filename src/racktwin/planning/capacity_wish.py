@@ -131,6 +131,8 @@ class Reader:
         rate = self._rate()
         self.findings += self._ranges()
         found = self._of_file() if is_file(self.name) else self._of_model(slos, limits)
+        if found is not None:
+            self.findings += slo.check_share(slos, limits, found[1].classes)
         if self.findings or found is None:
             raise BadInput(self.findings, "capacity")
         subject, demand, notes = found

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import NamedTuple
-
-import msgspec
 
 from racktwin.planning.capacity import Capacity, Need
 from racktwin.planning.slo import GOODPUT, USUAL
 from racktwin.planning.trial import Trial
-from racktwin.units import Seconds
+from racktwin.serving.limits import Limits
 
 SCALES = {
     "ttft": (1.0, "s", ",.2f"),
@@ -71,10 +68,12 @@ def objectives(found: Capacity) -> str:
 
 def _each(found: Capacity) -> Iterator[str]:
     """Each objective; behind that on goodput the limits of a good request."""
-    limits = msgspec.structs.asdict(found.task.limits).items()
-    within = [f"{name.upper()} {Seconds(each)}" for name, each in limits if math.isfinite(each)]
-    for slo in found.task.slos:
-        yield f"{slo} within {', '.join(within)}" if slo.figure == GOODPUT else str(slo)
+    task = found.task
+    classes = any(each.limits != Limits() for each in task.demand.classes)
+    of = [f"within {task.limits.text}"] if task.limits.text else []
+    of += ["of every class within its limits"] if classes else []
+    for slo in task.slos:
+        yield f"{slo} {', '.join(of)}" if slo.figure == GOODPUT else str(slo)
 
 
 def need(found: Capacity, rank: int, of: Need) -> str:

@@ -10,13 +10,15 @@ import numpy as np
 
 from racktwin import catalog
 from racktwin.finding import BadInput, Finding
-from racktwin.serving import workload
+from racktwin.serving import mix
 from racktwin.serving.arrivals import Arrivals
+from racktwin.serving.generated import SAMPLE, Generated
 from racktwin.serving.lengths import Lengths
 from racktwin.serving.sessions import Class
+from racktwin.serving.slo_class import SloClass
 from racktwin.serving.trace import Trace, join, limited
 from racktwin.serving.traffic import Traffic
-from racktwin.serving.workload import SAMPLE, Workload
+from racktwin.serving.workload import Workload
 
 MOST = 1 << 17  # requests of a trace that are kept
 BLOCK = 16  # tokens of a prefix block
@@ -35,15 +37,20 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     arrivals: str
     traffic: Traffic
-    source: Workload | Trace
+    source: Generated | Trace
     lasting: float = 0.0
+
+    @property
+    def classes(self) -> tuple[SloClass, ...]:
+        """Classes with limits of their own."""
+        return self.source.slo_classes if isinstance(self.source, Generated) else ()
 
     def stream(self, rate: float, requests: int, seed: int) -> Iterator[Trace]:
         """`requests` requests at a mean of `rate` requests/s; a trace may have fewer.
 
         The same seed gives the same requests at every rate, closer together or farther apart.
         """
-        if isinstance(self.source, Workload):
+        if isinstance(self.source, Generated):
             return self.source.generate(requests, seed=seed, rate=rate)
         return limited(iter([self.source.scaled(rate / self.source.rate)]), requests)
 
@@ -65,20 +72,22 @@ def named(name: str) -> Demand:
     """The requests of a workload of the catalog, of a workload's YAML file, or of a trace."""
     path = Path(name)
     if path.suffix in (".yaml", ".yml") or not (catalog.is_path(name) or path.is_file()):
-        return _of_workload(workload.workload(name))
+        return _of_workload(mix.load(name))
     from racktwin.serving import traces  # readers of every format: only for a file
 
     return _of_trace(join(limited(traces.read(name), MOST)))
 
 
-def _of_workload(found: Workload) -> Demand:
+def _of_workload(found: Generated) -> Demand:
     """Its arrivals at one rate, without a profile over the day; Poisson if they have no times."""
     law, timeless = found.arrivals.law, found.arrivals.law in TIMELESS
     words = POISSON if timeless else f"its {NAMES.get(law, law)} arrivals"
-    if found.arrivals.profile:
+    if isinstance(found, mix.Mix):
+        words = "each class by its own law at one rate"
+    elif found.arrivals.profile:
         words += " at one rate, not its profile of a day"
     steady = Arrivals() if timeless else msgspec.structs.replace(found.arrivals, profile=())
-    source = msgspec.structs.replace(found, arrivals=steady)
+    source = found.steady(steady)
     sample = source.trace(SAMPLE)
     return Demand(
         name=found.name or found.title,

@@ -70,6 +70,9 @@ def replayed(
     if run.order.router != (wish.router or deployment.router):
         notes.append(f"router {deployment.router} is simulated as {run.order.router}")
     answer = outcome(run)
+    notes += [
+        f"no request of class {each.name} counts" for each in answer.classes if not each.counted
+    ]
     ttft, tpot, _ = errors(deployment)
     return Replay(
         deployment=deployment,

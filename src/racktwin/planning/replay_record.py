@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from racktwin.planning.replay import Replay
+from racktwin.serving.by_class import Felt
 from racktwin.serving.fleet import BATCH, DECODED, JOULES, PREFILLED, Floats
 from racktwin.serving.outcome import readings
 from racktwin.serving.sample import Spread
@@ -54,10 +55,25 @@ def record(found: Replay) -> dict[str, Any]:
         "in_flight": outcome.inside,
         "in_flight_by_little": _plain(outcome.little),
         "watts_per_gpu": found.watts,
+        "classes": [_class(each) for each in outcome.classes],
         "pools": {role: msgspec.structs.asdict(use) for role, use in outcome.pools.items()},
         "simulated_s": outcome.seconds,
         "timeline": timeline(found),
         "notes": list(found.notes),
+    }
+
+
+def _class(each: Felt) -> dict[str, Any]:
+    limits = msgspec.structs.asdict(each.limits)
+    return {
+        "name": each.name,
+        "priority": each.priority,
+        "limits": {name: _plain(value) for name, value in limits.items()},
+        "counted": each.counted,
+        "requests_per_s": each.requests,
+        "good_requests_per_s": each.good,
+        "good_share": each.attained,
+        **{name: _spread(getattr(each, name)) for name in ("ttft", "tpot", "e2e", "queue")},
     }
 
 

@@ -5,13 +5,14 @@ share of requests within the limits of each, and the least it may be.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from racktwin.finding import BadInput, Finding, unknown
 from racktwin.serving.limits import Limits
+from racktwin.serving.slo_class import SloClass
 from racktwin.units import Fraction, Seconds
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Slo(msgspec.Struct, frozen=True):
     def value(self, trial: Trial) -> float:
         """The level in a trial, s; or the share of requests within their limits, 0..1."""
         if self.figure == GOODPUT:
-            return trial.good / trial.served if trial.served else 0.0
+            return trial.attained
         return float(getattr(getattr(trial, self.figure), self.level))
 
     def excess(self, trial: Trial) -> float:
@@ -115,11 +116,18 @@ def read_all(
     least = read_share("--slo-goodput", share, findings)
     if least is None:
         return tuple(found), limits
-    if limits == Limits() and not findings:
-        flags = ", ".join(f"--slo-{name}" for name in OF_A_REQUEST)
-        findings.append(Finding("--slo-goodput", f"of which limits? give {flags}"))
     levelled = [each for each in found if ":" in str(given[each.figure])]
     return (*levelled, least), limits
+
+
+def check_share(
+    slos: Sequence[Slo], limits: Limits, classes: Sequence[SloClass]
+) -> Iterator[Finding]:
+    """A share of good requests needs a limit, s, that makes them good."""
+    known = [limits, *(each.limits for each in classes)]
+    if any(each.figure == GOODPUT for each in slos) and all(each == Limits() for each in known):
+        flags = ", ".join(f"--slo-{name}" for name in OF_A_REQUEST)
+        yield Finding("--slo-goodput", f"of which limits? give {flags}")
 
 
 def means(slos: Sequence[Slo], limits: Limits) -> dict[str, float]:

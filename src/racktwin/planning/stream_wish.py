@@ -6,17 +6,21 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
+
+from cyclopts import Parameter
 
 from racktwin.finding import BadInput, Finding, unknown
-from racktwin.serving import traces, workload
+from racktwin.serving import class_words, mix, traces, workload
 from racktwin.serving.arrivals import Arrivals
+from racktwin.serving.generated import Generated
 from racktwin.serving.lengths import Lengths
 from racktwin.serving.limits import Limits
 from racktwin.serving.metrics import DEFINITIONS
 from racktwin.serving.router import ROUTERS
 from racktwin.serving.sessions import Class
 from racktwin.serving.simulation import Order
+from racktwin.serving.slo_class import SloClass, classified
 from racktwin.serving.trace import Trace, limited
 from racktwin.units import Quantity, Rate, Seconds
 
@@ -63,6 +67,8 @@ class Wish:
         And takes no longer per token than: 50ms.
     slo_e2e
         And ends within: 30s.
+    classes
+        Limits of a class of requests: chat:ttft=1s,tpot=50ms,priority=0; or a YAML file of them.
     definitions
         Metrics as these tools define them: vllm (default), aiperf, mlperf.
     resolution
@@ -86,6 +92,7 @@ class Wish:
     slo_ttft: str | None = None
     slo_tpot: str | None = None
     slo_e2e: str | None = None
+    classes: Annotated[list[str] | None, Parameter(name="--class")] = None
     definitions: str = "vllm"
     resolution: str | None = None
     trace_window: str | None = None
@@ -96,7 +103,7 @@ class Reader:
 
     def __init__(self, wish: Wish) -> None:
         self.wish = wish
-        self.made: workload.Workload | None = None
+        self.made: Generated | None = None
         self.findings: list[Finding] = []
 
     @property
@@ -129,8 +136,9 @@ class Reader:
         window, resolution = self._window(), self._seconds("--resolution")
         self.duration = self._seconds("--duration")
         self.rate = self._quantity("--rate", wish.rate, Rate)
+        given = class_words.read("--class", wish.classes or [], self.findings)
         if wish.workload is not None and not self.findings:
-            self.made = workload.workload(wish.workload)
+            self.made = mix.load(wish.workload)
             self._times(self.made.arrivals)
         if self.findings:
             raise BadInput(self.findings, "simulate")
@@ -140,13 +148,26 @@ class Reader:
             router=wish.router or "least_outstanding",
             prefix_cache=wish.prefix_cache == "on",
             limits=Limits(**{name: each for name, each in limits.items() if each}),
+            classes=self._classes(given),
             definition=DEFINITIONS[wish.definitions],
             resolution=resolution or 0.0,
             window=window,
         )
 
+    def _classes(self, given: tuple[SloClass, ...]) -> tuple[SloClass, ...]:
+        """Those of the workload, but for those given instead, and the others given."""
+        said = {each.name: each for each in given}
+        own = self.made.slo_classes if self.made else ()
+        mine = [said.pop(each.name, each) for each in own]
+        self.classes = (*mine, *said.values())
+        return self.classes
+
     def stream(self) -> tuple[Iterator[Trace], str, float]:
         """The requests, the load in words, and the s of arrivals to expect (0: not known)."""
+        found, words, expected = self._stream()
+        return classified(found, self.classes), words, expected
+
+    def _stream(self) -> tuple[Iterator[Trace], str, float]:
         wish, closed, rate = self.wish, self.closed, self.rate
         seconds = None if closed else self.duration  # a closed loop has its own times
         if wish.trace:

@@ -13,7 +13,7 @@ from racktwin.planning.demand import Demand
 from racktwin.planning.saturation import bracket
 from racktwin.planning.slo import Slo
 from racktwin.serving.limits import Limits
-from racktwin.serving.outcome import outcome
+from racktwin.serving.outcome import Outcome, outcome
 from racktwin.serving.router import ALIKE, ROUTERS
 from racktwin.serving.sample import Spread
 from racktwin.serving.simulation import Order, simulate
@@ -31,7 +31,8 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     """One load and what users felt; rates in requests/s of one copy.
 
     steady_ttft, steady_tpot: means of the steady state at this load, s; NaN beyond its largest.
-    good: within the limits, each request by itself. hits: share of input tokens found in a cache.
+    good: within the limits, each request by itself; attained: their share, of the class in which
+    it is least, 0..1. hits: share of input tokens found in a cache.
     counted: requests that count; refused: those no rank can hold. short: means not sure to 5 %.
     """
 
@@ -44,6 +45,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     steady_tpot: float
     served: float
     good: float
+    attained: float
     hits: float
     counted: int
     refused: int
@@ -112,7 +114,12 @@ class Bench:
         """One trial at `rate` requests/s per copy."""
         whole = rate * self.copies
         stream = self.demand.stream(whole, self.requests, self.seed)
-        order = Order(router=self.router, limits=self.limits, expected=self.requests / whole)
+        order = Order(
+            router=self.router,
+            limits=self.limits,
+            classes=self.demand.classes,
+            expected=self.requests / whole,
+        )
         run = simulate(self.served, stream, order)
         found = outcome(run)
         notes = [*run.notes, *filter(None, [run.refusal])]
@@ -131,6 +138,7 @@ class Bench:
             steady_tpot=self._steady("tpot", rate),
             served=found.requests / self.copies,
             good=found.good / self.copies,
+            attained=min((each.attained for each in found.classes), default=_share(found)),
             hits=found.hits,
             counted=found.counted,
             refused=found.refused,
@@ -138,3 +146,8 @@ class Bench:
             short=found.short,
             notes=tuple(notes),
         )
+
+
+def _share(found: Outcome) -> float:
+    """Good requests of all, 0..1."""
+    return found.good / found.requests if found.requests else 0.0

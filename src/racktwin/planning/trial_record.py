@@ -18,6 +18,7 @@ def record(one: Trial) -> dict[str, Any]:
     return {
         "rate": one.rate,
         "requests_per_s": one.served,
+        "good_share": one.attained,
         "overloaded": one.overloaded,
         "too_short": one.short,
         "steady_ttft": _plain(one.steady_ttft),

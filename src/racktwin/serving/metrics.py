@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from racktwin.serving.fleet import Floats
-from racktwin.serving.limits import Limits
+from racktwin.serving.limits import Bounds, Limits
 
 FIGURES = ("ttft", "tpot", "e2e", "queue", "ttst")
 
@@ -59,7 +59,7 @@ def figures(results: NDArray[Any], first_token: float) -> Floats:
     )
 
 
-def good(found: Floats, limits: Limits) -> NDArray[np.bool_]:
+def good(found: Floats, limits: Limits | Bounds) -> NDArray[np.bool_]:
     """Requests within every limit; `found` as `figures` gives it, s. One token has no TPOT."""
     ttft, tpot, e2e = found[:3]
     within: NDArray[np.bool_] = (ttft <= limits.ttft) & (e2e <= limits.e2e)

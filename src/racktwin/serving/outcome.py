@@ -7,6 +7,7 @@ import math
 import msgspec
 import numpy as np
 
+from racktwin.serving.by_class import Felt
 from racktwin.serving.fleet import BATCH, BLOCKS, BUSY, JOULES, LOSSES, Floats
 from racktwin.serving.pool import READINGS
 from racktwin.serving.sample import NONE, Spread
@@ -87,6 +88,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     stopped: bool
     at_once: bool
     pools: dict[str, Use]
+    classes: tuple[Felt, ...] = ()
 
     @property
     def gpus(self) -> int:
@@ -146,6 +148,7 @@ def outcome(run: Simulation) -> Outcome:
         stopped=run.stopped,
         at_once=run.at_once,
         pools={role: _use(run, role, part) for role in run.runner.pools},
+        classes=run.by_class.felt(sample, part.batches, requests, rank=definition.rank),
         **spreads,
     )
 

@@ -108,6 +108,11 @@ class Sample:
             made = np.bincount(flat, weight, rows * CLASSES)
             self.classes[index, here] += made.reshape(rows, CLASSES)
 
+    def widen(self, size: int) -> None:
+        """Batches of at least `size` requests."""
+        while self.size < size:
+            self._merge()
+
     def _merge(self) -> None:
         """Batches twice as large, half as many."""
         self.size *= 2

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from racktwin.finding import BadInput, Finding
+from racktwin.serving.by_class import ByClass
 from racktwin.serving.fleet import STEP, Ints, Rules
 from racktwin.serving.limits import Limits
 from racktwin.serving.metrics import DEFINITIONS, FIGURES, Definition, figures, gaps, good
@@ -21,6 +22,7 @@ from racktwin.serving.router import ROUTERS
 from racktwin.serving.runner import RoundRobin, Routed, Runner
 from racktwin.serving.sample import Sample
 from racktwin.serving.scheduling import rules, sized_clock, unit
+from racktwin.serving.slo_class import SloClass
 from racktwin.serving.sparse import Sparse
 from racktwin.serving.steady import Served
 from racktwin.serving.timeline import MOST, MOST_FIXED, Timeline
@@ -44,6 +46,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
     concurrency: requests in flight in a closed loop, 0 for an open load; it ends at `until`, s.
     router: one of `ROUTERS`.
+    limits: of a good request, s; classes: those that have limits of their own.
     prefix_cache: on where the stream tells prefixes and the engine keeps them.
     resolution: s between readings, 0 for a free choice. expected: s of arrivals, 0 if not known.
     window: from and to, s, of the steps that are kept. rows: takes finished requests, a column per
@@ -56,6 +59,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     router: str = "round_robin"
     prefix_cache: bool = True
     limits: Limits = Limits()
+    classes: tuple[SloClass, ...] = ()
     definition: Definition = DEFINITIONS["vllm"]
     resolution: float = 0.0
     expected: float = 0.0
@@ -74,6 +78,7 @@ class Simulation:
         self.ended = self.stopped = self.overloaded = False
         self.finished, self.last_finish = 0, 0.0
         self.sample = Sample(FIGURES, TOTALS)
+        self.by_class = ByClass(FIGURES, TOTALS, order.classes, order.limits)
         self.gaps = Sample(("itl",), (), exact=False)
         self.left_over = np.zeros(0, STEP)
         self.bin_gaps = Sparse.of(np.zeros(0), np.zeros(0))
@@ -146,6 +151,7 @@ class Simulation:
             self.runner.drop(dropped)
         if (stretch.after >= 0).any():
             self.runner = self.runner.releasing_turns()
+        self.by_class.know(stretch.classes)
         rows = self.window.add(stretch)
         for pool in self.runner.pools.values():
             pool.hold_ends(int(self.window.output[-rows:].max()) if rows else 1)
@@ -233,10 +239,12 @@ class Simulation:
         window, rows = self.window, results["number"]
         window.finish[rows] = results["finish"]
         found = figures(results, self.deployment.engine.first_token)
-        inside = good(found, self.order.limits)
+        which = window.slo_class[rows]
+        inside = good(found, self.by_class.bounds(which))
         input, number = window.prompt[rows], rows + window.base
         totals = np.stack([input, results["output"], inside, results["cached"]]).astype(float)
         self.sample.add(number, results["arrival"], found, totals)
+        self.by_class.add(which, number, results["arrival"], found, totals)
         self.finished += len(results)
         self.last_finish = max(self.last_finish, float(results["finish"].max()))
         if self.order.rows is not None:
@@ -245,6 +253,8 @@ class Simulation:
             told |= {"request": window.index[rows], "input": input, "output": results["output"]}
             told |= {name: results[name] for name in ("cached", "losses", "replica")}
             told |= {"good": inside}
+            if self.by_class.classes:
+                told["class"] = self.by_class.names(which)
             self.order.rows(told)
 
     def _read(self) -> None:

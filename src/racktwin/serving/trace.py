@@ -16,14 +16,15 @@ COLUMNS = {
     "arrival": np.float64,
     "input": np.int64,
     "output": np.int64,
-    "priority": np.int8,
+    "priority": np.int64,
     "model": np.int16,
     "session": np.int64,
     "after": np.int64,
     "pause": np.float64,
     "encoder": np.int64,
+    "slo_class": np.int64,
 }
-NONE = ("session", "after")  # -1 where there is none
+NONE = ("session", "after", "slo_class")  # -1 where there is none
 
 
 class Skipped(msgspec.Struct, frozen=True):
@@ -47,7 +48,8 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     served first. model: index into `models`. session: -1 for none.
     after: index in the stream of the request whose completion releases this one, -1 for none; it
     always comes before. pause: s from that completion; `arrival` is then a lower bound.
-    encoder: tokens of the input that an image encoder makes.
+    encoder: tokens of the input that an image encoder makes. slo_class: index into `classes`, -1
+    for none.
     blocks, starts: ids of the prefix blocks of request i, blocks[starts[i]:starts[i + 1]], one for
     each `block_size` tokens of its input, the last perhaps part full; equal ids are equal text
     behind equal text. block_size 0: the trace says nothing of its prefixes.
@@ -58,17 +60,19 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     arrival: NDArray[np.float64]
     input: NDArray[np.int64]
     output: NDArray[np.int64]
-    priority: NDArray[np.int8]
+    priority: NDArray[np.int64]
     model: NDArray[np.int16]
     session: NDArray[np.int64]
     after: NDArray[np.int64]
     pause: NDArray[np.float64]
     encoder: NDArray[np.int64]
+    slo_class: NDArray[np.int64]
     blocks: NDArray[np.int64]
     starts: NDArray[np.int64]
     block_size: int = 0
     first: int = 0
     models: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
     name: str = ""
     source: str = ""
     skipped: tuple[Skipped, ...] = ()

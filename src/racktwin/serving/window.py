@@ -22,6 +22,7 @@ COLUMNS = {
     "priority": np.int64,
     "after": np.int64,
     "pause": np.float64,
+    "slo_class": np.int64,
 }
 Fits = Callable[[Ints, Ints], NDArray[np.bool_]]
 
@@ -40,6 +41,7 @@ class Window:
     priority: Ints
     after: Ints
     pause: Floats
+    slo_class: Ints
     finish: Floats
 
     def __init__(self, fits: Fits, unit: int = 0) -> None:
@@ -71,6 +73,7 @@ class Window:
             "output": stretch.output[keep],
             "priority": stretch.priority[keep],
             "after": stretch.after[keep],
+            "slo_class": stretch.slo_class[keep],
             "pause": np.where(stretch.after[keep] >= 0, stretch.pause[keep], NEVER),
         }
         for name, dtype in COLUMNS.items():

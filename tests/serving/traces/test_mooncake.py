@@ -106,3 +106,10 @@ def test_the_shared_traces(shared: Path, name: str, count: int, hits: float) -> 
     assert [len(part) for part in streamed[:-1]] == [300] * (count // 300 - (count % 300 == 0))
     assert join(streamed).blocks.tobytes() == made.blocks.tobytes()
     assert (np.diff(made.arrival) >= 0).all()
+
+
+def test_a_class_is_a_word(tmp_path: Path) -> None:
+    rest = {"class": "chat", "priority": 2}
+    made = trace(tmp_path, line(0, **rest), line(1))
+    assert (made.classes, made.slo_class.tolist()) == (("chat",), [0, -1])
+    assert made.priority.tolist() == [2, 0]

@@ -42,6 +42,8 @@ def test_all_columns_are_kept(tmp_path: Path) -> None:
         pause=[0.0, 0.25],
         encoder=[16, 0],
         models=("a", "b"),
+        slo_class=[1, -1],
+        classes=("c", "d"),
         block_size=32,
         prefix=Ragged.of([np.array([1, 2]), np.array([1, 3])]),
     )
@@ -49,6 +51,7 @@ def test_all_columns_are_kept(tmp_path: Path) -> None:
     again = load(tmp_path / "t.parquet")
     assert same(made, again)
     assert again.models == ("a", "b")
+    assert again.classes == ("c", "d")
 
 
 def test_tables_of_others_are_checked(tmp_path: Path) -> None:
@@ -74,3 +77,10 @@ def test_what_is_no_trace_is_one_message(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:40])
     with pytest.raises(BadInput, match="cannot be read"):
         load(path)
+
+
+def test_classes_of_others_are_words(tmp_path: Path) -> None:
+    columns = {"arrival": [0.0, 1.0, 2.0], "input": [5] * 3, "output": [1] * 3}
+    pl.DataFrame(columns | {"class": ["b", None, "a"]}).write_parquet(tmp_path / "t")
+    made = load(tmp_path / "t")
+    assert (made.classes, made.slo_class.tolist()) == (("b", "a"), [0, -1, 1])

@@ -122,3 +122,9 @@ def test_the_shared_traces(shared: Path) -> None:
     assert code.duration == pytest.approx(3435.948, abs=1e-3)
     assert conversation.output.mean() == pytest.approx(211.126, abs=1e-3)
     assert lengths.input.sum() == 257_239
+
+
+def test_a_class_is_a_word(tmp_path: Path) -> None:
+    text = "arrival_s,class,input_tokens,output_tokens\n0,chat,5,1\n1,,5,1\n2,batch,5,1\n"
+    made = trace(tmp_path, text)
+    assert (made.classes, made.slo_class.tolist()) == (("chat", "batch"), [0, -1, 1])

@@ -22,7 +22,7 @@ class Batch(Columns, frozen=True, eq=False):
     """Requests in columns: what a `lines.Row` says, times in s, and more.
 
     line: where they stand; follows: the line of the request that this one waits for, -1 for none
-    or unknown. encoder: input tokens from images.
+    or unknown. slo_class: -1 for none. encoder: input tokens from images.
     """
 
     line: Ints
@@ -36,6 +36,7 @@ class Batch(Columns, frozen=True, eq=False):
     priority: Ints
     model: Ints
     follows: Ints
+    slo_class: Ints
     encoder: Ints
     prefix: Ragged
 
@@ -45,7 +46,7 @@ class Batch(Columns, frozen=True, eq=False):
         count = len(line)
         for name in ("end", "pause"):
             rest.setdefault(name, np.full(count, NAN))
-        for name in ("session", "parent", "model", "follows"):
+        for name in ("session", "parent", "model", "follows", "slo_class"):
             rest.setdefault(name, np.full(count, -1))
         for name in ("priority", "encoder"):
             rest.setdefault(name, np.zeros(count, np.int64))

@@ -44,7 +44,9 @@ def _json(name: str, looks: str, batches: Batches, *keys: str) -> Format:
 FORMATS = (
     _table("azure", "Azure LLM", "TIMESTAMP,ContextTokens,GeneratedTokens"),
     _table("burstgpt", "BurstGPT", "Timestamp,Model,Request tokens,Response tokens,..."),
-    _table("lengths", "plain table", "arrival_s,input_tokens,output_tokens[,session,priority]"),
+    _table(
+        "lengths", "plain table", "arrival_s,input_tokens,output_tokens[,session,priority,class]"
+    ),
     _json(
         "Mooncake",
         '{"timestamp": ms, "input_length": n, "output_length": n, "hash_ids": [...]}',

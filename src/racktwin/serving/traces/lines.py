@@ -10,7 +10,7 @@ import numpy as np
 
 from racktwin.serving.ragged import Ragged
 from racktwin.serving.traces.batch import NAN, Batch, Ints
-from racktwin.serving.traces.reading import UNREADABLE, Reading
+from racktwin.serving.traces.reading import UNREADABLE, Names, Reading
 from racktwin.serving.traces.source import Source
 
 UNPARSED = (ValueError, ArithmeticError, LookupError, RecursionError, msgspec.MsgspecError)
@@ -34,6 +34,7 @@ class Row(NamedTuple):
     pause: float = NAN
     priority: int = 0
     model: str = ""
+    slo_class: str = ""
 
 
 class Unusable(ValueError):
@@ -64,17 +65,20 @@ def requests(
 
 
 def _columns(lines: list[int], rows: list[Row], reading: Reading) -> Batch:
-    arrival, input, output, blocks, session, parent, end, pause, priority, model = zip(
-        *rows, strict=True
-    )
+    columns = dict(zip(Row._fields, zip(*rows, strict=True), strict=True))
+
+    def numbers(name: str, known: Names) -> Ints:
+        return np.array([known.number(each) for each in columns[name]])
+
     return Batch.of(
         np.array(lines),
-        *(np.array(each, np.float64) for each in (arrival, input, output)),
-        end=np.array(end, np.float64),
-        pause=np.array(pause, np.float64),
-        session=np.array([reading.sessions.number(each) for each in session]),
-        parent=np.array([reading.sessions.number(each) for each in parent]),
-        priority=np.array(priority, np.int64),
-        model=np.array([reading.models.number(each) for each in model]),
-        prefix=Ragged.of(list(blocks)),
+        *(np.array(columns[name], np.float64) for name in ("arrival", "input", "output")),
+        end=np.array(columns["end"], np.float64),
+        pause=np.array(columns["pause"], np.float64),
+        session=numbers("session", reading.sessions),
+        parent=numbers("parent", reading.sessions),
+        priority=np.array(columns["priority"], np.int64),
+        model=numbers("model", reading.models),
+        slo_class=numbers("slo_class", reading.classes),
+        prefix=Ragged.of(list(columns["blocks"])),
     )

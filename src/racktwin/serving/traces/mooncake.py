@@ -20,7 +20,7 @@ BLOCK_SIZE = 512  # tokens, as the published traces say
 MILLI = 1e-3
 
 
-class Line(msgspec.Struct):
+class Line(msgspec.Struct, rename={"slo_class": "class"}):
     """One request; timestamp and delay in ms, lengths in tokens."""
 
     input_length: float
@@ -30,6 +30,7 @@ class Line(msgspec.Struct):
     hash_ids: list[int] | None = None
     session_id: str | int | None = None
     priority: int = 0
+    slo_class: str = ""
 
 
 def batches(source: Source, reading: Reading) -> Iterator[Batch]:
@@ -58,6 +59,7 @@ def batches(source: Source, reading: Reading) -> Iterator[Batch]:
             session,
             pause=pause,
             priority=line.priority,
+            slo_class=line.slo_class,
         )
 
     reading.block_size = BLOCK_SIZE if b'"hash_ids"' in source.head else 0

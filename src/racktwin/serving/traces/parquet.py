@@ -29,7 +29,12 @@ def write(trace: Trace, path: str | Path) -> None:
     if trace.block_size:
         rows = np.split(trace.blocks, trace.starts[1:-1])[: len(trace)]
         columns["blocks"] = pl.Series(rows, dtype=pl.List(pl.Int64))
-    about = {"block_size": str(trace.block_size), "models": "\n".join(trace.models)}
+    if trace.classes:
+        known = np.array([*trace.classes, ""])
+        columns["class"] = known[trace.slo_class]  # the last stands for none
+    del columns["slo_class"]
+    about = {"block_size": str(trace.block_size)}
+    about |= {name: "\n".join(getattr(trace, name)) for name in ("models", "classes")}
     pl.DataFrame(columns).write_parquet(path, metadata=about)
 
 
@@ -46,16 +51,17 @@ def batches(source: Source, reading: Reading) -> Iterator[Batch]:
             raise source.fault(f"has no column {', '.join(missing)}")
         if "blocks" in known:
             reading.block_size = int(about.get("block_size", 0))
-        for model in filter(None, about.get("models", "").split("\n")):
-            reading.models.number(model)
+        for name, known_names in (("models", reading.models), ("classes", reading.classes)):
+            for each in filter(None, about.get(name, "").split("\n")):
+                known_names.number(each)
         for start in range(0, frame.select(pl.len()).collect().item(), ROWS):
-            yield _batch(frame.slice(start, ROWS).collect(), start, bool(reading.block_size))
+            yield _batch(frame.slice(start, ROWS).collect(), start, reading)
     except (pl.exceptions.PolarsError, OSError, ValueError, TypeError) as error:
         detail = (str(error) or type(error).__name__).splitlines()[0][:200]
         raise source.fault(f"cannot be read: {detail}") from error
 
 
-def _batch(frame: pl.DataFrame, start: int, has_blocks: bool) -> Batch:
+def _batch(frame: pl.DataFrame, start: int, reading: Reading) -> Batch:
     def column(name: str) -> Floats:
         return frame[name].cast(float).fill_null(float("nan")).to_numpy()
 
@@ -67,8 +73,11 @@ def _batch(frame: pl.DataFrame, start: int, has_blocks: bool) -> Batch:
     if "after" in frame.columns:  # counted from 0, lines from 1
         after = frame["after"].fill_null(-1).to_numpy().astype(int)
         rest["follows"] = np.where(after < 0, -1, after + 1)
+    if "class" in frame.columns:
+        words = frame["class"].cast(str).fill_null("").to_list()
+        rest["slo_class"] = np.array([reading.classes.number(each) for each in words])
     prefix = None
-    if has_blocks:
+    if reading.block_size:
         prefix = Ragged.of([None if row is None else row.to_numpy() for row in frame["blocks"]])
     line = start + 1 + np.arange(len(frame))
     needed = (column(name) for name in NEEDED)

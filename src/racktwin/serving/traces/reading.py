@@ -32,7 +32,7 @@ class Reading:
         self.limit, self.seed = limit, seed
         self.block_size = 0
         self.origin: float | None = None
-        self.sessions, self.models = Names(), Names()
+        self.sessions, self.models, self.classes = Names(), Names(), Names()
         self.unsorted = 0
         self.remarks: list[str] = []
         self.counts: dict[str, int] = {}

@@ -26,6 +26,7 @@ class Columns(msgspec.Struct, frozen=True):
     session: str = ""
     model: str = ""
     priority: str = ""
+    slo_class: str = ""
 
     @property
     def needed(self) -> tuple[str, str, str]:
@@ -45,7 +46,7 @@ KINDS = {
         "timestamp", "request tokens", "response tokens", float, "session id", "model"
     ),
     "lengths": Columns(
-        "arrival_s", "input_tokens", "output_tokens", float, "session", "model", "priority"
+        "arrival_s", "input_tokens", "output_tokens", float, "session", "model", "priority", "class"
     ),
 }
 
@@ -61,10 +62,11 @@ def batches(source: Source, reading: Reading, kind: str) -> Iterator[Batch]:
     first = source.head.lstrip().partition(b"\n")[0]
     names, columns = header(first), KINDS[kind]
     arrival, input, output = (names.index(each) for each in columns.needed)
-    optional = (columns.session, columns.model, columns.priority)
-    session, model, priority = (names.index(each) if each in names else -1 for each in optional)
+    told = (columns.session, columns.model, columns.slo_class)
+    session, model, slo_class = (names.index(each) if each in names else -1 for each in told)
+    priority = names.index(columns.priority) if columns.priority in names else -1
     width, top, when = len(names), first.strip(), columns.when
-    plain = max(session, model, priority) < 0
+    plain = max(session, model, slo_class, priority) < 0
 
     def parse(line: bytes) -> Row | None:
         cells = line.split(b",")
@@ -75,8 +77,12 @@ def batches(source: Source, reading: Reading, kind: str) -> Iterator[Batch]:
         time, tokens, answer = when(cells[arrival]), float(cells[input]), float(cells[output])
         if plain:
             return Row(time, tokens, answer)
-        text = [cells[each].decode().strip() if each >= 0 else "" for each in (session, model)]
+        words = [
+            cells[each].decode().strip() if each >= 0 else ""
+            for each in (session, model, slo_class)
+        ]
         rank = int(cells[priority]) if priority >= 0 else 0
-        return Row(time, tokens, answer, session=text[0], model=text[1], priority=rank)
+        name, kind, group = words
+        return Row(time, tokens, answer, session=name, model=kind, slo_class=group, priority=rank)
 
     return requests(source, reading, parse)
