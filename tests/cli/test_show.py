@@ -221,3 +221,11 @@ def test_an_interrupt_ends_quietly(
 
     monkeypatch.setattr("racktwin.cli.show.find", interrupted)
     assert run(capsys, "show", "gb300") == (130, "", "interrupted\n")
+
+
+def test_a_mix_shows_its_classes(capsys: pytest.CaptureFixture[str], root: Path) -> None:
+    path = str(root / "examples/workloads/chat-and-batch.yaml")
+    _, out, _ = run(capsys, "show", path)
+    assert "12/s of 2 classes" in out
+    assert "batch       poisson at 2/s, priority 1, within E2E 1 min" in out
+    assert answer(capsys, "show", path)["workload"]["rate"] == 12.0

@@ -9,9 +9,9 @@ import numpy as np
 from rich.console import RenderableType
 
 from racktwin.cli.console import table
+from racktwin.serving.generated import Generated
+from racktwin.serving.mix import Mix, load
 from racktwin.serving.trace import Trace
-from racktwin.serving.workload import Workload
-from racktwin.serving.workload import workload as load
 
 SHOWN = 5_000  # requests drawn to show what they are like
 POINTS = {"mean": 0.0, "p50": 0.5, "p90": 0.9, "p99": 0.99}
@@ -32,7 +32,7 @@ def workload_card(name: str) -> tuple[dict[str, Any], list[RenderableType]]:
     return answer, screen
 
 
-def _told(found: Workload, drawn: Trace) -> dict[str, Any]:
+def _told(found: Generated, drawn: Trace) -> dict[str, Any]:
     law = found.arrivals
     return {
         "source_kind": found.kind,
@@ -58,10 +58,15 @@ def _spread(tokens: np.ndarray[Any, Any]) -> dict[str, float]:
     return {"mean": float(tokens.mean()), **points}
 
 
-def _about(found: Workload, told: dict[str, Any]) -> RenderableType:
+def _about(found: Generated, told: dict[str, Any]) -> RenderableType:
     made = table("", "")
     made.show_header = False
-    made.add_row("arrivals", arrivals(found))
+    if isinstance(found, Mix):
+        made.add_row("arrivals", f"{found.arrivals.rate:,.3g}/s of {len(found.streams)} classes")
+        for name, text in _classes(found):
+            made.add_row(name, text)
+    else:
+        made.add_row("arrivals", arrivals(found))
     made.add_row("by default", f"{found.requests:,} requests")
     if told["session_requests"] > 1:
         made.add_row("sessions", f"{told['session_requests']:.2f} requests each on average")
@@ -77,7 +82,15 @@ def _about(found: Workload, told: dict[str, Any]) -> RenderableType:
     return made
 
 
-def arrivals(found: Workload) -> str:
+def _classes(found: Mix) -> Iterator[tuple[str, str]]:
+    """Each class: its name, how it comes, and what it is promised."""
+    for each in found.streams:
+        known = each.slo_class
+        within = f", within {known.limits.text}" if known.limits.text else ""
+        yield known.name, f"{arrivals(found.at_share(each))}, priority {known.priority}{within}"
+
+
+def arrivals(found: Generated) -> str:
     """How its requests come, in words."""
     law = found.arrivals
     if law.law == "closed":

@@ -27,6 +27,7 @@ class Generated(msgspec.Struct, frozen=True, kw_only=True):
     kind, source, date, note: where its figures are from. requests: size of the sample they were
     fitted to. context: the longest input and output together, tokens, 0 for any. prompt: tokens
     that all inputs begin with. block_size: tokens per prefix block, 0 for no blocks.
+    fit: how far generated traces are from the sample (1), see docs/reference/workloads.md.
     """
 
     title: str
@@ -40,6 +41,12 @@ class Generated(msgspec.Struct, frozen=True, kw_only=True):
     context: Size = 0
     prompt: Number = 0
     block_size: Number = 0
+    fit: dict[str, float] = {}
+
+    @property
+    def turns(self) -> float:
+        """Mean requests of a session (1)."""
+        raise NotImplementedError
 
     @property
     def slo_classes(self) -> tuple[SloClass, ...]:

@@ -67,9 +67,18 @@ class Mix(Generated, frozen=True, kw_only=True):
     streams: tuple[Stream, ...]
 
     @property
+    def turns(self) -> float:
+        """Mean requests of a session (1), before any is left out for its length."""
+        return 1 / sum(each.share / each.made.turns for each in self.streams)
+
+    @property
     def slo_classes(self) -> tuple[SloClass, ...]:
         """The classes in the order of the file."""
         return tuple(each.slo_class for each in self.streams)
+
+    def at_share(self, each: Stream) -> Workload:
+        """The requests of one class, at its part of the rate."""
+        return each.made.at(float(self.arrivals.rate) * each.share)
 
     def steady(self, law: Arrivals) -> Self:
         """The same requests without profiles of a day; every class keeps its own law."""
@@ -81,9 +90,8 @@ class Mix(Generated, frozen=True, kw_only=True):
 
     def stretches(self, seed: int, stream: int | None = None) -> Iterator[Trace]:
         """The endless stream, in order of arrival; each number `stream` is another draw."""
-        rate = float(self.arrivals.rate)
         drawn = [
-            each.made.at(rate * each.share).stretches(seed, number)
+            self.at_share(each).stretches(seed, number)
             for number, each in enumerate(self.streams)
             if each.share
         ]

@@ -25,13 +25,9 @@ PAGE = 1 << 14  # requests drawn from one seed; results depend on it
 
 
 class Workload(Generated, frozen=True, kw_only=True):
-    """Traffic: sessions of several classes that arrive by one law.
-
-    fit: how far generated traces are from the sample (1), see docs/reference/workloads.md.
-    """
+    """Traffic: sessions of several classes that arrive by one law."""
 
     classes: tuple[Class, ...]
-    fit: dict[str, float] = {}  # noqa: RUF012
 
     @property
     def turns(self) -> float:
