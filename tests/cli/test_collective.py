@@ -34,6 +34,15 @@ def test_one_size(capsys: pytest.CaptureFixture[str]) -> None:
     assert max(map(len, lines)) <= 100
 
 
+def test_faults_and_routing_are_said(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("all-to-all", *RACK, "--bytes", "1GB", "--fail", "spine:3,spine:9")
+    _, out, _ = run(capsys, *words)
+    head = "adaptive routing, spine:3, spine:9: NICs and cables keep 94.4% of their rate"
+    assert head in out
+    _, out, _ = run(capsys, *words[:5], "--routing", "static")
+    assert "static routing: NICs and cables keep" in out
+
+
 def test_the_table_has_the_sizes_of_nccl_tests(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, "all-reduce", *RACK, "--gpus", "72", "--table", "--bytes", "1GB")
     rows = [line for line in out.splitlines() if " KiB " in line or " MiB " in line]
@@ -108,6 +117,9 @@ def test_figures_agree(capsys: pytest.CaptureFixture[str]) -> None:
         (("all-reduce", *RACK, "--compare", "/absent"), "cannot be read"),
         (("all-gather", "--on", "azure-nd-h100-v5", "--compare", LOG), "the log is of all-reduce"),
         (("all-reduce", *RACK, "--svg", "/absent/x.svg"), "its folder does not exist"),
+        (("all-reduce", *RACK, "--routing", "statik"), "did you mean 'static'?"),
+        (("all-reduce", *RACK, "--fail", "spin:3"), "did you mean 'spine'?"),
+        (("all-reduce", *RACK, "--fail", "nic:rack0/host0/1"), "cuts rank 1"),
         (("dispatch", *RACK, "--gpus", "512"), "512 ranks for 256 experts"),
         (("dispatch", *RACK, "--model", "llama-3.1-70b"), "has no experts"),
         (("combine", *RACK, "--payload", "fp7"), "did you mean 'fp8'?"),

@@ -43,6 +43,15 @@ def _head(found: Expectation) -> Iterator[RenderableType]:
     sharp = "SHARP on" if asked.way.sharp else "SHARP off"
     held = f", held to {asked.way.algorithm}" if asked.way.algorithm else ""
     yield f"{domains}; {sharp if place.domains > 1 else 'NVLink switches reduce'}{held}"
+    yield from _condition(found)
+
+
+def _condition(found: Expectation) -> Iterator[RenderableType]:
+    asked = found.question
+    if asked.condition:
+        way = asked.way
+        kept = f"NICs and cables keep {way.nic:.1%} of their rate, NVLink {way.nvlink:.1%}"
+        yield Text(f"{asked.condition}: {kept}", "yellow")
 
 
 def _cells(found: Expectation, time: float, at: int = 0) -> tuple[str, str, str]:

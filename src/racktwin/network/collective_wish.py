@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
-from racktwin.finding import BadInput, Finding
+from racktwin.finding import BadInput, Finding, unknown
 from racktwin.hardware import Cluster, cluster
 from racktwin.network.curve import Array
 from racktwin.network.expectation import ASKED, Question, check
+from racktwin.network.fault import read_faults
+from racktwin.network.left import left
 from racktwin.network.nccl_log import Log
+from racktwin.network.routing import ROUTINGS, Routing
+from racktwin.network.topology import Topology
 from racktwin.network.way import Way
 from racktwin.units import Bytes
 
@@ -36,6 +41,10 @@ class Wish:
         Hold NCCL to one: ring, tree, nvls, nvls-tree, collnet-direct, collnet-chain, pat.
     sharp
         Reduction in the switches between NVLink domains: on or off.
+    routing
+        Between switches: adaptive, static (hashed flows), spray, rail (adaptive, PXN).
+    fail
+        What is broken: spine:3,plane:leaf7/12/2,slow:rack0/host3/1@50%.
     dtype
         Of the values, for what switches can add: float32, bfloat16, fp8.
     model
@@ -53,6 +62,8 @@ class Wish:
     bytes: str | None = None
     algorithm: str | None = None
     sharp: str = "off"
+    routing: str = "adaptive"
+    fail: str | None = None
     dtype: str = "float32"
     model: str | None = None
     tokens: int | None = None
@@ -91,13 +102,29 @@ def asked(
         found += bad.findings
     if found:
         raise BadInput(found, "collective")
-    return question, size
+    return _with_faults(question, wish), size
+
+
+def _with_faults(question: Question, wish: Wish) -> Question:
+    """The way over what faults and routing leave of the links."""
+    if not wish.fail and wish.routing == "adaptive":
+        return question
+    where, place = question.cluster, question.place
+    faults = read_faults(wish.fail or "", Topology(where))
+    gpus = np.arange(place.ranks) * wish.stride
+    routing: Routing = wish.routing  # type: ignore[assignment]
+    rest = left(question.operation, gpus, where, routing=routing, faults=faults)
+    way = msgspec.structs.replace(question.way, nvlink=rest.nvlink, nic=rest.nic)
+    said = ", ".join(filter(None, [f"{routing} routing", *map(str, faults)]))
+    return msgspec.structs.replace(question, way=way, condition=said)
 
 
 def _faults(wish: Wish, where: Cluster, operation: str, log: Log | None) -> list[Finding]:
     found = []
     if wish.sharp not in ("on", "off"):
         found.append(Finding("--sharp", f"expected on or off, found {wish.sharp[:40]!r}"))
+    if wish.routing not in ROUTINGS:
+        found.append(unknown("--routing", wish.routing, ROUTINGS))
     if wish.stride < 1:
         found.append(Finding("--stride", f"expected 1 or more, found {wish.stride}"))
     if wish.gpus is not None and wish.gpus * max(wish.stride, 1) > where.gpus:

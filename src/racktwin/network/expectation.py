@@ -32,13 +32,17 @@ ASKED = (*OPERATIONS, SEND)
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """A collective on a group of GPUs, carried in some way; dtype: of its values."""
+    """A collective on a group of GPUs, carried in some way.
+
+    dtype: of its values. condition: what limits the links, in words; '' when nothing does.
+    """
 
     operation: str
     place: Place
     cluster: Cluster
     way: Way = Way()
     dtype: str = "float32"
+    condition: str = ""
 
 
 class Expectation(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,7 +151,7 @@ def expect(question: Question, sizes: Sequence[float] | Array) -> Expectation:
     times = np.array([each.seconds(operation, size, seen) for each in paths])
     low, high = spread(price.seconds, operation, place, cluster, way)
     floor = bound(operation, size, place, cluster, way)
-    book = textbook.seconds(operation, size, place, cluster)
+    book = textbook.seconds(operation, size, place, cluster, way)
     return Expectation(
         question=question,
         size=size,

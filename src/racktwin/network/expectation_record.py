@@ -24,6 +24,7 @@ def record(found: Expectation) -> dict[str, Any]:
             "gpus_per_domain": place.per_domain,
             "algorithm": way.algorithm or None,
             "sharp": way.sharp,
+            "condition": asked.condition,
             "nvlink_share": way.nvlink,
             "nic_share": way.nic,
         },

@@ -19,6 +19,7 @@ from racktwin.network.bound import bound
 from racktwin.network.curve import Array
 from racktwin.network.fabric import tiers
 from racktwin.network.volume import Operation, wire_share
+from racktwin.network.way import USUAL, Way
 
 
 class Cost(msgspec.Struct, frozen=True):
@@ -36,10 +37,11 @@ class Cost(msgspec.Struct, frozen=True):
     extra: float = 0.0
     posting: float = 0.0
 
-    def seconds(self, size: Array, cluster: Cluster) -> Array:
+    def seconds(self, size: Array, cluster: Cluster, way: Way = USUAL) -> Array:
         """Time of `size` bytes; both tiers work at once."""
         facts = tiers()
-        wire = np.maximum(size * self.inside / cluster.nvlink, size * self.outside / cluster.nic)
+        nvlink, nic = cluster.nvlink * way.nvlink, cluster.nic * way.nic
+        wire = np.maximum(size * self.inside / nvlink, size * self.outside / nic)
         wire = np.maximum(wire, self.posting)
         start = self.near * facts.nvlink_start + self.far * facts.nic_send + self.extra
         return np.asarray(start + wire)
@@ -55,13 +57,17 @@ def costs(operation: Operation, place: Place, cluster: Cluster) -> dict[str, Cos
 
 
 def seconds(
-    operation: Operation, size: npt.ArrayLike, place: Place, cluster: Cluster
+    operation: Operation,
+    size: npt.ArrayLike,
+    place: Place,
+    cluster: Cluster,
+    way: Way = USUAL,
 ) -> dict[str, Array]:
     """Time of buffers of `size` bytes under each, s, never below the bound."""
     size = np.asarray(size, np.float64)
-    floor = bound(operation, size, place, cluster)
+    floor = bound(operation, size, place, cluster, way)
     return {
-        name: np.maximum(each.seconds(size, cluster), floor)
+        name: np.maximum(each.seconds(size, cluster, way), floor)
         for name, each in costs(operation, place, cluster).items()
     }
 

@@ -1,0 +1,74 @@
+"""What faults and routing leave of a collective's links: shares by hand, ranks cut off."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from racktwin import hardware
+from racktwin.finding import BadInput
+from racktwin.hardware import Cluster
+from racktwin.network.fault import read_faults
+from racktwin.network.left import Left, left
+from racktwin.network.topology import Topology
+
+
+@pytest.fixture(scope="module")
+def whole() -> Cluster:
+    return hardware.cluster("azure-nd-gb300-v6")
+
+
+def rest(cluster: Cluster, operation: str, text: str, ranks: int = 4608, **more: str) -> Left:
+    faults = read_faults(text, Topology(cluster))
+    return left(operation, np.arange(ranks), cluster, faults=faults, **more)  # type: ignore[arg-type]
+
+
+def test_nothing_broken_leaves_everything(whole: Cluster) -> None:
+    assert rest(whole, "all_reduce", "") == rest(whole, "all_to_all", "") == Left(1.0, 1.0)
+
+
+@pytest.mark.parametrize("operation", ["all_reduce", "all_to_all"])
+def test_a_spine_of_36(whole: Cluster, operation: str) -> None:
+    """Two of the 72 cables of every leaf are gone: 35/36 of what leaves a rack."""
+    assert rest(whole, operation, "spine:3").nic == pytest.approx(35 / 36)
+    assert rest(whole, operation, "spine:3,spine:9").nic == pytest.approx(34 / 36)
+
+
+def test_a_switch_chip_and_a_tray(whole: Cluster) -> None:
+    assert rest(whole, "all_reduce", "asic:rack0/3") == Left(pytest.approx(17 / 18), 1.0)
+    assert rest(whole, "all_reduce", "tray:rack0/3") == Left(pytest.approx(16 / 18), 1.0)
+    assert rest(whole, "all_reduce", "asic:rack5/3", ranks=72).nvlink == 1.0  # not their rack
+
+
+def test_a_plane_and_a_slow_gpu(whole: Cluster) -> None:
+    """A NIC at 3/4, or a GPU at half, hold everyone up, beside cables at 97 % of their rate."""
+    assert rest(whole, "all_to_all", "plane:leaf0/12/2").nic == pytest.approx(0.75 / 0.97, rel=0.01)
+    slow = rest(whole, "all_reduce", "slow:rack0/host3/1@50%")
+    assert slow.nvlink == pytest.approx(0.5)
+    assert slow.nic == pytest.approx(0.5 / 0.97, rel=0.01)
+
+
+def test_ranks_that_are_cut_off_are_named(whole: Cluster) -> None:
+    with pytest.raises(BadInput, match=r"cuts rank 1 \(rack0/host0/1, nic:rack0/host0/1\) off"):
+        rest(whole, "all_reduce", "nic:rack0/host0/1")
+    with pytest.raises(BadInput, match=r"rank.* 3 .*leaf:0\) and 68 more off"):
+        rest(whole, "all_reduce", "leaf:0")
+    assert rest(whole, "all_reduce", "leaf:0", ranks=72) == Left(1.0, 1.0)  # NVLink alone
+
+
+def test_hashed_flows_meet(whole: Cluster) -> None:
+    static = rest(whole, "all_reduce", "", routing="static")
+    spray = rest(whole, "all_reduce", "", routing="spray")
+    assert static.nvlink == spray.nvlink == 1.0
+    assert 0.15 < static.nic < 0.6
+    assert spray.nic == pytest.approx(1.0)
+
+
+@given(st.sets(st.integers(0, 35), max_size=8), st.sampled_from(["all_reduce", "all_to_all"]))
+def test_more_faults_leave_less(whole: Cluster, spines: set[int], operation: str) -> None:
+    found = sorted(spines)
+    few = rest(whole, operation, ",".join(f"spine:{each}" for each in found[:-1]))
+    many = rest(whole, operation, ",".join(f"spine:{each}" for each in found))
+    assert 0 < many.nic <= few.nic <= 1
