@@ -116,16 +116,28 @@ class Run:
 def trace(requests: Sequence[Request], unit: int = 0) -> Trace:
     """The requests as a trace whose ids stand for `unit` tokens each."""
     names = ("arrival", "input", "output", "priority", "after", "pause")
-    *columns, ids = zip(*requests, strict=True)
+    *columns, ids, images = zip(*requests, strict=True)
     prefix = Ragged.of([np.array(row, np.int64) for row in ids])
-    return Trace.of(**dict(zip(names, columns, strict=True)), prefix=prefix, block_size=unit)
+    rest = {"encoder": [tokens for tokens, _, _ in images], "block_size": unit}
+    return Trace.of(**dict(zip(names, columns, strict=True)), prefix=prefix, **rest)
+
+
+def pictures(tokens: int) -> tuple[int, float, float]:
+    """An image of `tokens` tokens as `encoding` prices it: tokens, s, J."""
+    seconds, joules = encoding(np.ones(1, int), np.array([tokens]))
+    return tokens, float(seconds[0]), float(joules[0])
+
+
+def encoding(images: NDArray[Any], tokens: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """s and J of images of so many tokens."""
+    return 0.003 * tokens, 0.07 * tokens
 
 
 class Sink:
     """Takes results of a window's requests, whose ids stand for `unit` tokens each."""
 
     def __init__(self, unit: int) -> None:
-        self.window = Window(lambda input, output: np.ones(len(input), bool), unit)
+        self.window = Window(lambda input, output: np.ones(len(input), bool), unit, encoding)
         self.results: list[Result] = []
 
     def __call__(self, ended: NDArray[Any]) -> None:

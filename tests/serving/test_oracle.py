@@ -25,6 +25,7 @@ requests = st.builds(
     after=st.just(-1),
     pause=st.just(0.0),
     ids=st.just(()),
+    images=st.sampled_from([0, 0, 7, 40]).map(pool.pictures),
 )
 loads = st.lists(requests, min_size=1, max_size=8) | st.lists(requests, min_size=20, max_size=40)
 

@@ -115,6 +115,28 @@ def test_a_rank_without_anything_is_waited_for() -> None:
     assert [each.admitted for each in served(requests, ranks=2, balance=4).results] == [0, 0, 4]
 
 
+def test_images_are_encoded_in_the_step_that_starts_their_prompt() -> None:
+    """0.003 s a token: 3 s for 1,000, beside the step's own second; a rank waits for the slower."""
+    shown = pool.pictures(1000)
+    whole = [Request(0.0, 1100, 2, images=shown)]
+    assert times(served(whole, budget=2000)) == [(0, 4, 5)]
+    assert times(served(whole, budget=600)) == [(0, 5, 6)]  # in the first chunk
+    both = [*whole, Request(0.0, 1050, 2, images=pool.pictures(500))]
+    assert times(served(both, budget=4000)) == [(0, 5.5, 6.5)] * 2
+    assert times(served(both, budget=4000, ranks=2)) == [(0, 4, 5)] * 2
+
+
+def test_what_is_cached_of_images_is_not_encoded_again() -> None:
+    """The second prompt of 1,100 tokens finds 800, so 300 of 1,000 image tokens are left."""
+    shown, ids = pool.pictures(1000), (1, 2)
+    requests = [
+        Request(0.0, 1100, 1, ids=ids, images=shown),
+        Request(9.0, 1100, 1, ids=ids, images=shown),
+    ]
+    run = served(requests, budget=2000, unit=800)
+    assert times(run) == [(0, 4, 4), (9, pytest.approx(10.9), pytest.approx(10.9))]
+
+
 def test_prompts_pause_decoding() -> None:
     """SGLang: prefill has priority and a step of its own."""
     run = served([Request(0.0, 4, 5), Request(1.5, 4, 2)], mixed=False, reserve=2)

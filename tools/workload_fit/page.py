@@ -61,7 +61,7 @@ far. A sample of n requests leaves about 1.4/sqrt(n) of KS to chance: 0.34 for 1
 `profile` with `step` (24 factors and `1 h` make a day) |
 | `classes` | kinds of sessions: `share`, `input`, `output`, and perhaps `turns`, `images` |
 | `turns` | `count`, `added` input per later turn, `output`, `pause` (s), `pause_from`, `kept` |
-| `images` | `count` per request and encoder `tokens` of one; they are part of the input |
+| `images` | `count` per request and encoder `tokens` of one; part of the input, and encoded |
 | `prompt`, `block_size` | tokens all inputs begin with; tokens per prefix block |
 | `context` | longest input and output together |
 

@@ -68,14 +68,17 @@ class Step:
         tokens: tokens per attention-data rank, array of any shape.
         """
         count = np.asarray(tokens, dtype=float)
-        operators = self.operators if operators is None else operators
+        whole = self.work(count, self.operators if operators is None else operators)
+        return whole + self._between_stages(count) if self.layout.pipeline > 1 else whole
+
+    def work(self, rows: ArrayLike, operators: Counter[Operator]) -> Cost:
+        """The operators among these that run on `rows` tokens, or patches of an image."""
+        count = np.asarray(rows, dtype=float)
         costs = [
             self._on_tokens(operator, count).scaled(times)
             for operator, times in operators.items()
             if _driven_by_tokens(operator)
         ]
-        if self.layout.pipeline > 1:
-            costs.append(self._between_stages(count))
         return cost.total([_nothing(count), *costs])
 
     def _between_stages(self, tokens: Array) -> Cost:

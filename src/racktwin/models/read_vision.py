@@ -18,6 +18,8 @@ def read_vision(fields: Fields) -> Vision | None:
         merge = listed[0]
     elif compression is not None:
         merge = compression.integer("spatial_merge_size", default=1)
+    elif (share := here.number("pixel_shuffle_ratio", default=1.0, low=0.01, high=1.0)) < 1:
+        merge = round(1 / share)  # Llama 4: a half makes one token of 2 x 2 patches
     hidden = here.integer("vt_hidden_size", "embed_dim", "hidden_size")
     gated = here.text("model_type").startswith(("qwen2_5_vl", "gemma4"))
     deep = here.items("deepstack_visual_indexes") or []

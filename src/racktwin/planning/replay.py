@@ -17,6 +17,7 @@ from racktwin.serving.outcome import Outcome, outcome
 from racktwin.serving.router import ALIKE
 from racktwin.serving.simulation import Order, Rows, Simulation, Watch, simulate
 from racktwin.serving.steady import Served
+from racktwin.units import Seconds
 
 
 class Replay(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,6 +66,8 @@ def replayed(
         raise BadInput(lacking, str(path))
     run = simulate(served, stream, msgspec.structs.replace(order, expected=expected))
     notes = [*map(str, remarks), *run.notes, *filter(None, [run.refusal])]
+    if run.images:
+        notes.append(_images(run))
     if run.stateful:
         notes.append("no cache keeps a recurrent state for a prefix: all input is computed")
     if run.order.router != (wish.router or deployment.router):
@@ -84,4 +87,17 @@ def replayed(
         tpot=tpot.of(answer.tpot.mean, "s"),
         watts=answer.watts + idle_watts(deployment.cluster),
         notes=tuple(notes),
+    )
+
+
+def _images(run: Simulation) -> str:
+    """What the images of a run cost, and what that rests on."""
+    encoder = run.served.encoder(run.prompts)
+    assert encoder is not None
+    known = {each for found in encoder.cost(1.0, 1.0).evidence.values() for each in found}
+    names = ", ".join(sorted(f"{each.kind} {each.name}" for each in known))
+    mean = Seconds(run.encoding / run.images)
+    return (
+        f"images of {run.images:,} requests take {mean} to encode on average, before their prompt: "
+        f"{names}; host time assumed"
     )

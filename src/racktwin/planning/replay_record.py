@@ -52,6 +52,10 @@ def record(found: Replay) -> dict[str, Any]:
         "input_tokens_per_s": outcome.input,
         "output_tokens_per_s": outcome.output,
         "cached_share": outcome.hits,
+        "images": {
+            "requests": found.run.images,
+            "encoding_s": found.run.encoding / max(found.run.images, 1),
+        },
         "in_flight": outcome.inside,
         "in_flight_by_little": _plain(outcome.little),
         "watts_per_gpu": found.watts,

@@ -37,11 +37,16 @@ from racktwin.serving.sharing import cached_units, free_blocks, make_way, take_u
 
 
 class Draft(NamedTuple):
-    """The prefill work of a coming step per rank: prompts, new tokens, cached ones behind."""
+    """The prefill work of a coming step per rank.
+
+    prompts; new tokens; cached ones behind; encoding images: s and J.
+    """
 
     prompts: NDArray[np.float64]
     new: NDArray[np.float64]
     behind: NDArray[np.float64]
+    encode: NDArray[np.float64]
+    effort: NDArray[np.float64]
 
 
 @compiled
@@ -222,6 +227,20 @@ def take_found(state: State, rules: Rules, replica: int, rank: int, slot: int, u
 
 
 @compiled
+def encode(state: State, draft: Draft, rank: int, slot: int, found: int) -> None:
+    """The images of a prompt that starts are encoded, but for tokens it `found` in the cache.
+
+    They are its last tokens: of a conversation, the images of this turn.
+    """
+    row = state.slots[slot].number
+    tokens = state.images[row, 0]
+    if tokens > 0:
+        share = min(tokens, float(state.slots[slot].prompt - found)) / tokens
+        draft.encode[rank] += share * state.images[row, 1]
+        draft.effort[rank] += share * state.images[row, 2]
+
+
+@compiled
 def admit(
     state: State,
     rules: Rules,
@@ -266,6 +285,8 @@ def admit(
             state.slots[slot].admitted, state.slots[slot].cached = time, found
         if units:
             take_found(state, rules, replica, rank, slot, units)
+        if len(state.images):
+            encode(state, draft, rank, slot, found)
         if prefill(state, rules, draft, replica, slot, tokens):
             state.slots[slot].after_in_step = done
             done = slot
@@ -321,6 +342,7 @@ def compose(
     done, safe = -1, safe_steps(state, rules, replica) > 0
     for rank in range(rules.ranks):
         draft.prompts[rank] = draft.new[rank] = draft.behind[rank] = 0.0
+        draft.encode[rank] = draft.effort[rank] = 0.0
         idle = state.ranks[replica, rank].partial < 0 and (
             not admitting or state.ranks[replica, rank].queued == 0
         )

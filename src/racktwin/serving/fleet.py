@@ -71,6 +71,7 @@ class State(NamedTuple):
     in steps of that remainder. ring: (replica, step) first slot to end in a step. free: stack of
     free slots. counts: free slots left, results written, next replica of a round robin.
     sums: see `SUMS`. log: steps that overlap `window` (s), as many as there is room for; logged.
+    images: rows of the window x (tokens that images make, s and J of encoding them), or no row.
     cache, known: prefixes, those of finished requests and those of the requests in the window.
     """
 
@@ -86,6 +87,7 @@ class State(NamedTuple):
     log: NDArray[Any]
     logged: Ints
     window: Floats
+    images: Floats
     cache: PrefixCache
     known: Known
 
@@ -136,6 +138,7 @@ RESULT = record(
 # Of a request whose prefix is known: where its ids start; the row that goes on where it ends, whose
 # ids name the units of the answer, -1 none.
 ROW = record(floats="", ints="start heir")
+IMAGE_COLUMNS = 3
 NOTHING_KNOWN = Known(np.zeros(0, np.int64), np.zeros(1, ROW))
 # A step, or a stretch of steps without prompts. begin, end: s; tokens: prefilled.
 STEP = record(floats="begin end tokens", ints="replica steps batch")
@@ -174,6 +177,7 @@ def state(replicas: int, rules: Rules, slots: int) -> State:
         log=np.zeros(0, STEP),
         logged=np.zeros(1, np.int64),
         window=np.array([np.inf, -np.inf]),
+        images=np.empty((0, IMAGE_COLUMNS)),
         cache=prefix_cache(places, *_entries(rules, places, slots)),
         known=NOTHING_KNOWN,
     )

@@ -349,8 +349,8 @@ def loaded_step(
         if own > 0:
             count = draft.prompts[rank]
             point = (count, own / count, draft.behind[rank] / count)
-            longest = max(longest, attended(clock, clock.prefill, *point))
-            attention += attended(clock, clock.prefill_work, *point)
+            longest = max(longest, attended(clock, clock.prefill, *point) + draft.encode[rank])
+            attention += attended(clock, clock.prefill_work, *point) + draft.effort[rank]
     mean = (total * rules.queries + new) / rules.ranks
     context = depth(state.replicas[replica].context, total) if total else 0.0
     seconds = base_seconds(clock, tokens, mean)

@@ -18,8 +18,9 @@ class Arriving(Columns, frozen=True, eq=False):
     """Requests on their way.
 
     serial: number in the order of drawing, a session's turns one after the other. arrival: s.
-    session: -1 for none. input, output, encoder: tokens. pause: s. follows: whether an earlier
-    turn must complete first; after: its place in the stream once it has left, else -1.
+    session: -1 for none. input, output, encoder: tokens. images: how many. pause: s. follows:
+    whether an earlier turn must complete first; after: its place in the stream once it has left,
+    else -1.
     """
 
     serial: Ints
@@ -28,6 +29,7 @@ class Arriving(Columns, frozen=True, eq=False):
     input: Ints
     output: Ints
     encoder: Ints
+    images: Ints
     pause: Floats
     follows: NDArray[np.bool_]
     after: Ints
@@ -46,6 +48,7 @@ class Arriving(Columns, frozen=True, eq=False):
             input=drawn.input,
             output=drawn.output,
             encoder=drawn.encoder,
+            images=drawn.images,
             pause=drawn.pause,
             follows=drawn.turn > 0,
             after=np.full(count, -1),

@@ -25,7 +25,8 @@ BY_PREFIX = ("prefix_aware", "kv_aware")
 class Request(NamedTuple):
     """A request; arrival: s; prompt, output: tokens; pause: s after request `after` has ended.
 
-    ids: of the units of its prompt, see `Rules.unit`; the last may be part full.
+    ids: of the units of its prompt, see `Rules.unit`; the last may be part full. images: tokens
+    they make, s and J of encoding them.
     """
 
     arrival: float
@@ -35,6 +36,7 @@ class Request(NamedTuple):
     after: int = -1
     pause: float = 0.0
     ids: tuple[int, ...] = ()
+    images: tuple[int, float, float] = (0, 0.0, 0.0)
 
 
 class Result(NamedTuple):
@@ -161,7 +163,7 @@ def _units(rules: Rules, request: Request) -> tuple[int, ...]:
 def arriving(rules: Rules, request: Request, number: int, time: float) -> Job:
     """A request as a replica takes it, at `time`, s."""
     job = Job(number, time, request.prompt, request.output, request.priority)
-    job.ids = _units(rules, request)
+    job.ids, job.images = _units(rules, request), request.images
     return job
 
 

@@ -13,10 +13,15 @@ from racktwin.serving.clock import SPACING, Clock
 
 
 class Chunk(NamedTuple):
-    """Part of a prompt in a step: `new` tokens behind `behind` cached ones."""
+    """Part of a prompt in a step: `new` tokens behind `behind` cached ones.
+
+    encode, effort: s and J of its images.
+    """
 
     new: int
     behind: int
+    encode: float = 0.0
+    effort: float = 0.0
 
 
 class Load(NamedTuple):
@@ -78,10 +83,16 @@ def priced(clock: Clock, loads: Sequence[Load], context: float) -> tuple[float, 
         row = min(ceil(total / ranks), len(clock.decode_work) - 1)
         work += along(clock.decode_work[row], place)
     if busy:
-        seconds += max(attention(clock, clock.prefill, chunks) for chunks in busy)
+        seconds += max(
+            attention(clock, clock.prefill, chunks) + sum(chunk.encode for chunk in chunks)
+            for chunks in busy
+        )
     seconds *= clock.scale
     joules = min(clock.idle * seconds + work * clock.scale, clock.most * seconds)
     if busy:
-        extra = sum(attention(clock, clock.prefill_work, chunks) for chunks in busy)
+        extra = sum(
+            attention(clock, clock.prefill_work, chunks) + sum(chunk.effort for chunk in chunks)
+            for chunks in busy
+        )
         joules = min(joules + extra / ranks * clock.scale, clock.most * seconds)
     return seconds, joules

@@ -19,6 +19,7 @@ class Job:
     tokens to come when that began; steps: decode steps since, None while the prompt is computed.
     ids: of the full units of its prompt; answer: of those of its prompt and answer, where known;
     units: those it holds in the cache. cached: tokens found when it was first admitted.
+    images: tokens they make, s and J of encoding them.
     """
 
     number: int
@@ -38,6 +39,7 @@ class Job:
     answer: Sequence[int] = ()
     units: list[int] = field(default_factory=list)
     cached: int = 0
+    images: tuple[int, float, float] = (0, 0.0, 0.0)
 
     def blocks(self, rules: Rules, ahead: int = 0) -> float:
         """Blocks it holds, or will after `ahead` more decode steps."""
@@ -49,6 +51,12 @@ class Job:
         if rules.gain != 1:
             return ceil(self.prompt / rules.block) + steps * rules.gain / rules.block
         return ceil((self.prompt + steps) / rules.block)
+
+    def encoding(self, found: int) -> tuple[float, float]:
+        """Seconds and joules of its images, but for `found` tokens that are cached."""
+        tokens, seconds, joules = self.images
+        share = min(tokens, self.prompt - found) / tokens if tokens else 0.0
+        return share * seconds, share * joules
 
     def given(self, rules: Rules) -> int:
         """Output tokens given so far."""
@@ -219,7 +227,7 @@ class Rank:
             job.computed = known + new
             if job.admitted < 0:
                 job.admitted, job.cached = time, known
-            drafted.append((job, Chunk(new, known)))
+            drafted.append((job, Chunk(new, known, *job.encoding(known))))
             budget -= new
 
     def fits(self, job: Job, found: list[int], new: int, step: int, coming: list[Job]) -> bool:

@@ -101,6 +101,8 @@ class Pair:
         self.released.start()
         prefill, decode = self.pools["prefill"], self.pools["decode"]
         prefill.know(self.window.prefixes.known)
+        prefill.show(self.window.images)
+        decode.show(self.window.images)
         while True:
             self._make_room()
             done = run_disaggregated(

@@ -59,6 +59,10 @@ class Pool:
         """Prefixes of the requests in the window."""
         self.state = self.state._replace(known=known)
 
+    def show(self, images: Floats) -> None:
+        """What the images of the requests in the window cost: see `State.images`."""
+        self.state = self.state._replace(images=images)
+
     def hold_ends(self, output: int) -> None:
         """Make the ring of ends long enough for answers of `output` tokens."""
         steps = ring_for(output, self.rules)

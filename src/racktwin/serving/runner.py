@@ -84,6 +84,7 @@ class RoundRobin:
         turn = window.base + self.next
         begin = (np.arange(pool.replicas, dtype=np.int64) - turn) % pool.replicas
         pool.know(window.prefixes.known)
+        pool.show(window.images)
         done = False
         while not done:
             done = run_round_robin(
@@ -221,6 +222,7 @@ class Routed:
         """Go on to `until`, s; False when more of the stream is needed on the way."""
         pool = self.pools["serve"]
         pool.know(self.window.prefixes.known)
+        pool.show(self.window.images)
         self.released.start()
         while True:
             done = run_routed(

@@ -55,8 +55,8 @@ class Class(msgspec.Struct, frozen=True, kw_only=True):
 class Calls(Columns, frozen=True, eq=False):
     """Requests of some sessions, session by session, turn by turn.
 
-    session: from 0; turn: from 0; input, output, encoder: tokens; offset: s after the session's
-    start at which the request comes at the earliest; pause: s after the turn before.
+    session: from 0; turn: from 0; input, output, encoder: tokens; images: how many; offset: s after
+    the session's start at which the request comes at the earliest; pause: s after the turn before.
     """
 
     session: Ints
@@ -64,6 +64,7 @@ class Calls(Columns, frozen=True, eq=False):
     input: Ints
     output: Ints
     encoder: Ints
+    images: Ints
     offset: Floats
     pause: Floats
 
@@ -86,7 +87,7 @@ def calls(classes: tuple[Class, ...], rng: np.random.Generator, count: int, cont
         session = np.repeat(session, turns)
         opening = opening[session]
     turn = np.arange(len(session)) - opening
-    tokens, seconds = np.zeros((3, len(session)), np.int64), np.zeros((2, len(session)))
+    tokens, seconds = np.zeros((4, len(session)), np.int64), np.zeros((2, len(session)))
     drawn = Calls(session, turn, *tokens, *seconds)
     kinds = kind[session] if len(classes) > 1 else None
     for index, each in enumerate(classes):
@@ -121,6 +122,7 @@ def _draw(into: Calls, rows: Ints, of: Class, rng: np.random.Generator) -> None:
             into.pause[later] = into.offset[later]
     if of.images:
         count = draw(of.images.count, rng, len(rows))
+        into.images[rows] = count
         into.encoder[rows] = count * draw(of.images.tokens, rng, len(rows))
         into.input[rows] += into.encoder[rows]
 
@@ -129,6 +131,7 @@ def _fitting(drawn: Calls, opening: Ints, context: int) -> Calls:
     first = drawn.turn == 0
     room = np.maximum(context - drawn.output, 1)
     drawn.input[first] = np.minimum(drawn.input, room)[first]
+    drawn.encoder[:] = np.minimum(drawn.encoder, drawn.input)
     over = ends((drawn.input > room).astype(np.int64))
     keep = over[1:] == over[opening]
     return drawn if keep.all() else drawn.take(keep)

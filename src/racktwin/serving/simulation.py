@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from racktwin.finding import BadInput, Finding
 from racktwin.serving.by_class import ByClass
-from racktwin.serving.fleet import STEP, Ints, Rules
+from racktwin.serving.fleet import STEP, Floats, Ints, Rules
 from racktwin.serving.limits import Limits
 from racktwin.serving.metrics import DEFINITIONS, FIGURES, Definition, figures, gaps, good
 from racktwin.serving.pair_runner import Pair, transfer_time
@@ -91,7 +91,8 @@ class Simulation:
         memory = served.memory[self.prompts]
         self.stateful = size > 0 and memory.cache.state > 0
         self.unit = 0 if self.stateful or not size else unit(size, memory)
-        self.window = Window(self._fits, self.unit)
+        self.images, self.encoding = 0, 0.0  # requests with images, s of encoding them
+        self.window = Window(self._fits, self.unit, self._encode)
         self.runner = self._runner(first)
         self.at_once = not order.concurrency and first.duration == 0 and len(first) > 1
         lasts = order.expected or (0.0 if order.concurrency else first.duration)
@@ -159,6 +160,22 @@ class Simulation:
 
     def _fits(self, input: Ints, output: Ints) -> NDArray[np.bool_]:
         return np.asarray(input + output <= self.longest)
+
+    def _encode(self, images: Ints, tokens: Ints) -> tuple[Floats, Floats]:
+        """Seconds and joules of the images of each request; tokens: of one image."""
+        seconds, joules = np.zeros(len(images)), np.zeros(len(images))
+        rows = np.flatnonzero(tokens)
+        if not len(rows):
+            return seconds, joules
+        encoder = self.served.encoder(self.prompts)
+        if encoder is None:
+            title = self.deployment.model.title
+            text = f"{len(rows):,} requests have images; {title} has no image encoder"
+            raise BadInput([Finding("trace", text)], "simulate")
+        cost = encoder.cost(images[rows], tokens[rows])
+        seconds[rows], joules[rows] = cost.seconds, cost.joules
+        self.images, self.encoding = self.images + len(rows), self.encoding + seconds.sum()
+        return seconds, joules
 
     def _runner(self, first: Trace) -> Runner:
         """The pools, sized by the first stretch, and the loop that drives them."""

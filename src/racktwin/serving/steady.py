@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from racktwin.engine.cost import Array
 from racktwin.engine.deployment import Deployment, Pool
+from racktwin.engine.encoder import Encoder
 from racktwin.engine.memory import MemoryFit, memory
 from racktwin.engine.step import Step
 from racktwin.engine.table import StepTable
@@ -104,6 +105,11 @@ class Served:
             asked.model.architecture, pool.layout, asked.precision, asked.cluster, asked.engine
         )
         return StepTable(step, pool.speculation.tokens)
+
+    def encoder(self, role: str) -> Encoder | None:
+        """The image encoder in front of the model in this role; None where it reads text only."""
+        step = self.tables[role].step
+        return Encoder(step) if step.architecture.vision else None
 
     def _memory(self, pool: Pool, fraction: float | None) -> MemoryFit:
         asked = self.deployment

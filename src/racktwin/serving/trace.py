@@ -23,6 +23,7 @@ COLUMNS = {
     "pause": np.float64,
     "encoder": np.int64,
     "slo_class": np.int64,
+    "images": np.int64,
 }
 NONE = ("session", "after", "slo_class")  # -1 where there is none
 
@@ -48,8 +49,8 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     served first. model: index into `models`. session: -1 for none.
     after: index in the stream of the request whose completion releases this one, -1 for none; it
     always comes before. pause: s from that completion; `arrival` is then a lower bound.
-    encoder: tokens of the input that an image encoder makes. slo_class: index into `classes`, -1
-    for none.
+    encoder: tokens of the input that an image encoder makes, of `images` images of equal size (0:
+    of one, where there are such tokens). slo_class: index into `classes`, -1 for none.
     blocks, starts: ids of the prefix blocks of request i, blocks[starts[i]:starts[i + 1]], one for
     each `block_size` tokens of its input, the last perhaps part full; equal ids are equal text
     behind equal text. block_size 0: the trace says nothing of its prefixes.
@@ -67,6 +68,7 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     pause: NDArray[np.float64]
     encoder: NDArray[np.int64]
     slo_class: NDArray[np.int64]
+    images: NDArray[np.int64]
     blocks: NDArray[np.int64]
     starts: NDArray[np.int64]
     block_size: int = 0

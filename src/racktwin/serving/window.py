@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from racktwin.serving.fleet import Floats, Ints
+from racktwin.serving.fleet import IMAGE_COLUMNS, Floats, Ints
 from racktwin.serving.prefixes import Prefixes
 from racktwin.serving.trace import Trace
 
@@ -25,6 +25,12 @@ COLUMNS = {
     "slo_class": np.int64,
 }
 Fits = Callable[[Ints, Ints], NDArray[np.bool_]]
+Encoding = Callable[[Ints, Ints], tuple[Floats, Floats]]
+
+
+def no_images(images: Ints, tokens: Ints) -> tuple[Floats, Floats]:
+    """Images that cost nothing, s and J; tokens: of each."""
+    return np.zeros(len(images)), np.zeros(len(images))
 
 
 class Window:
@@ -32,6 +38,7 @@ class Window:
 
     index: place in the stream; arrival: s; prompt, output: tokens; after: row that must finish
     first, negative for none; pause: s behind it. finish: s, NaN until then. prefixes: their units.
+    images: see `fleet.State`; no row as long as none has any.
     """
 
     index: Ints
@@ -44,8 +51,9 @@ class Window:
     slo_class: Ints
     finish: Floats
 
-    def __init__(self, fits: Fits, unit: int = 0) -> None:
+    def __init__(self, fits: Fits, unit: int = 0, encoding: Encoding = no_images) -> None:
         self.fits, self.base, self.prefixes = fits, 0, Prefixes(unit)
+        self.encoding, self.images = encoding, np.empty((0, IMAGE_COLUMNS))
         self.refused = 0
         self.longest_refused = 0
         self.refused_rows: set[int] = set()
@@ -86,7 +94,18 @@ class Window:
             known = self.index[place] == self.after[waiting]
             self.after[waiting] = np.where(known, place, -2)
         self.prefixes.add(stretch, keep, self.after[before:])
+        self._encode(stretch.images[keep], stretch.encoder[keep])
         return len(index)
+
+    def _encode(self, images: Ints, tokens: Ints) -> None:
+        """Price the images of the last rows; tokens: that all those of a row make."""
+        if not len(self.images) and not tokens.any():
+            return
+        count = np.maximum(images, tokens > 0)
+        seconds, joules = self.encoding(count, tokens // np.maximum(count, 1))
+        before = np.zeros((len(self) - len(tokens) - len(self.images), IMAGE_COLUMNS))
+        own = np.stack([tokens.astype(float), seconds, joules], axis=1)
+        self.images = np.concatenate([self.images, before, own])
 
     def _kept(self, stretch: Trace) -> NDArray[np.bool_]:
         """Rows that can be served: they fit, and so does what they wait for."""
@@ -115,5 +134,6 @@ class Window:
         gone = (self.after < 0) & (self.pause >= 0)
         self.after[gone] = -2
         self.base += done
+        self.images = self.images[done:].copy()
         self.prefixes.drop(done)
         return done

@@ -65,6 +65,7 @@ class Workload(Generated, frozen=True, kw_only=True):
             ready.input,
             ready.output,
             encoder=ready.encoder,
+            images=ready.images,
             session=ready.session if several else np.full(len(ready), -1),
             after=ready.after,
             pause=ready.pause,

@@ -41,6 +41,7 @@ def test_all_columns_are_kept(tmp_path: Path) -> None:
         after=[-1, 0],
         pause=[0.0, 0.25],
         encoder=[16, 0],
+        images=[2, 0],
         models=("a", "b"),
         slo_class=[1, -1],
         classes=("c", "d"),

@@ -22,7 +22,7 @@ class Batch(Columns, frozen=True, eq=False):
     """Requests in columns: what a `lines.Row` says, times in s, and more.
 
     line: where they stand; follows: the line of the request that this one waits for, -1 for none
-    or unknown. slo_class: -1 for none. encoder: input tokens from images.
+    or unknown. slo_class: -1 for none. encoder: input tokens from images. images: how many.
     """
 
     line: Ints
@@ -38,6 +38,7 @@ class Batch(Columns, frozen=True, eq=False):
     follows: Ints
     slo_class: Ints
     encoder: Ints
+    images: Ints
     prefix: Ragged
 
     @staticmethod
@@ -48,7 +49,7 @@ class Batch(Columns, frozen=True, eq=False):
             rest.setdefault(name, np.full(count, NAN))
         for name in ("session", "parent", "model", "follows", "slo_class"):
             rest.setdefault(name, np.full(count, -1))
-        for name in ("priority", "encoder"):
+        for name in ("priority", "encoder", "images"):
             rest.setdefault(name, np.zeros(count, np.int64))
         rest.setdefault("prefix", Ragged.empty(count))
         return Batch(line=line, arrival=arrival, input=input, output=output, **rest)
@@ -78,6 +79,8 @@ class Batch(Columns, frozen=True, eq=False):
             yield f"no whole number of {name} tokens", ~whole
             yield f"{name} of less than 1 token", tokens < 1
             yield f"{name} of more than {MOST:,} tokens", tokens > MOST
+        bad = (self.encoder < 0) | (self.encoder > self.input) | (self.images < 0)
+        yield "image tokens that are no part of the input", bad
         if limit := reading.limit:
             longest = f"input and output longer than {limit:,} tokens"
             yield longest, self.input + self.output > limit

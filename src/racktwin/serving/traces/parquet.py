@@ -67,7 +67,7 @@ def _batch(frame: pl.DataFrame, start: int, reading: Reading) -> Batch:
 
     rest: dict[str, Any] = {
         name: column(name) if name == "pause" else frame[name].fill_null(-1).to_numpy().astype(int)
-        for name in ("pause", "session", "model", "priority", "encoder")
+        for name in ("pause", "session", "model", "priority", "encoder", "images")
         if name in frame.columns
     }
     if "after" in frame.columns:  # counted from 0, lines from 1

@@ -70,6 +70,7 @@ def _trace(batch: Batch, first: int, links: Links, reading: Reading, source: Sou
         pause=pause,
         encoder=batch.encoder,
         slo_class=batch.slo_class,
+        images=batch.images,
         prefix=batch.prefix,
         block_size=reading.block_size,
         first=first,
