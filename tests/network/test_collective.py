@@ -188,3 +188,18 @@ def test_a_cluster_that_extends_another_keeps_its_nics(tmp_path: Path) -> None:
     assert nic_bandwidth(hardware.cluster(own))[0] == pytest.approx(0.5 * 100e9)
     own.write_text("extends: azure-nd-gb300-v6\nfabric: {nic_efficiency: 90 %}\n")
     assert nic_bandwidth(hardware.cluster(own))[0] == pytest.approx(0.9 * 100e9)
+
+
+def test_a_cluster_whose_switches_reduce(tmp_path: Path) -> None:
+    """TP over 2 racks: 16 GPUs, 8 in each; a NIC then sends 1/8 of the buffer once, not 2/2."""
+    own = tmp_path / "own.yaml"
+    own.write_text("extends: azure-nd-gb300-v6\nracks: 8\nfabric: {sharp: true}\n")
+    on, off = hardware.cluster(str(own)), hardware.cluster("azure-nd-gb300-v6")
+    place = on.place(16, 9)
+    assert place.domains == 2
+    with_sharp = network.all_reduce([1e5, 1e9], place, on)
+    without = network.all_reduce([1e5, 1e9], place, off)
+    assert "SHARP" in with_sharp.evidence.name
+    assert np.all(with_sharp.seconds < without.seconds)
+    inside = network.all_reduce(1e6, on.place(8), on).evidence
+    assert "SHARP" not in inside.name

@@ -23,6 +23,7 @@ class Fabric(msgspec.Struct, frozen=True, kw_only=True):
     rails: NIC positions told apart, by default all NICs of a host.
     planes: networks that share a NIC's bandwidth, each with switches of its own.
     leaf_down, spines: ports and switches (per network) as built, where they are known.
+    sharp: engines let its switches reduce (SHARP), where they can.
     nic_efficiency: share of the NIC's line rate that was measured there, None where nobody did.
     cable_delay: s along one cable, None for the catalog's.
     """
@@ -34,6 +35,7 @@ class Fabric(msgspec.Struct, frozen=True, kw_only=True):
     planes: Count = 1
     leaf_down: Count | None = None
     spines: Count | None = None
+    sharp: bool = False
     nic_efficiency: Fraction | None = None
     cable_delay: Seconds | None = None
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from racktwin.estimate import Evidence
 from racktwin.hardware import Cluster, Place
 from racktwin.kernels.priced import Priced
-from racktwin.network import domain, hierarchy
+from racktwin.network import domain, hierarchy, sharp
 from racktwin.network.bound import bound
 from racktwin.network.curve import Array
 from racktwin.network.fabric import Framework, engine, nccl, tiers
@@ -85,6 +85,8 @@ def _collective(
     way: Way,
 ) -> Priced:
     buffer = np.asarray(size, np.float64)
+    if cluster.fabric.sharp and way == USUAL and not sharp.refusal(place, cluster):
+        way = Way(sharp=True)
     if place.ranks < 2:
         return moved(0 * buffer, 0 * buffer, ALONE, place)
     if place.ranks <= place.per_domain:

@@ -8,13 +8,14 @@ import msgspec
 import numpy as np
 
 from racktwin.finding import BadInput, Finding, unknown
-from racktwin.hardware import Cluster, cluster
+from racktwin.hardware import Cluster, Place, cluster
 from racktwin.network.curve import Array
 from racktwin.network.expectation import ASKED, Question, check
 from racktwin.network.fault import read_faults
 from racktwin.network.left import left
 from racktwin.network.nccl_log import Log
 from racktwin.network.routing import ROUTINGS, Routing
+from racktwin.network.sharp import refusal
 from racktwin.network.topology import Topology
 from racktwin.network.way import Way
 from racktwin.units import Bytes
@@ -40,7 +41,8 @@ class Wish:
     algorithm
         Hold NCCL to one: ring, tree, nvls, nvls-tree, collnet-direct, collnet-chain, pat.
     sharp
-        Reduction in the switches between NVLink domains: on or off.
+        Reduction in the switches between NVLink domains: on or off; by default as the cluster's
+        file says.
     routing
         Between switches: adaptive, static (hashed flows), spray, rail (adaptive, PXN).
     fail
@@ -61,7 +63,7 @@ class Wish:
     stride: int = 1
     bytes: str | None = None
     algorithm: str | None = None
-    sharp: str = "off"
+    sharp: str | None = None
     routing: str = "adaptive"
     fail: str | None = None
     dtype: str = "float32"
@@ -84,11 +86,14 @@ def asked(
     found = _faults(wish, where, operation, log)
     ranks = wish.gpus or (log.ranks if log else 0) or where.gpus // max(wish.stride, 1)
     dtype = log.lines[0].dtype if log else wish.dtype
+    place = where.place(max(ranks, 1), max(wish.stride, 1))
     question = Question(
         operation=operation,
-        place=where.place(max(ranks, 1), max(wish.stride, 1)),
+        place=place,
         cluster=where,
-        way=Way(algorithm=(wish.algorithm or "").replace("-", "_"), sharp=wish.sharp == "on"),
+        way=Way(
+            algorithm=(wish.algorithm or "").replace("-", "_"), sharp=_sharp(wish, where, place)
+        ),
         dtype={"float": "float32", "half": "float16", "double": "float64"}.get(dtype, dtype),
     )
     size = TABLE
@@ -103,6 +108,13 @@ def asked(
     if found:
         raise BadInput(found, "collective")
     return _with_faults(question, wish), size
+
+
+def _sharp(wish: Wish, where: Cluster, place: Place) -> bool:
+    """Whether switches reduce: as asked, or as the cluster says where they can."""
+    if wish.sharp is None:
+        return where.fabric.sharp and not refusal(place, where, dtype=wish.dtype)
+    return wish.sharp == "on"
 
 
 def _with_faults(question: Question, wish: Wish) -> Question:
@@ -121,8 +133,8 @@ def _with_faults(question: Question, wish: Wish) -> Question:
 
 def _faults(wish: Wish, where: Cluster, operation: str, log: Log | None) -> list[Finding]:
     found = []
-    if wish.sharp not in ("on", "off"):
-        found.append(Finding("--sharp", f"expected on or off, found {wish.sharp[:40]!r}"))
+    if wish.sharp not in (None, "on", "off"):
+        found.append(Finding("--sharp", f"expected on or off, found {str(wish.sharp)[:40]!r}"))
     if wish.routing not in ROUTINGS:
         found.append(unknown("--routing", wish.routing, ROUTINGS))
     if wish.stride < 1:
