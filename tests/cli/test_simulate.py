@@ -257,6 +257,7 @@ def test_classes_of_a_trace(
         ((*LENGTHS, "--rate", "0/s"), "--rate"),
         ((*LENGTHS, "--rate", "nan/s"), "--rate"),
         (("--input", "5"), "--input and --output go together"),
+        ((*LOAD, "--scope", "copies"), "--scope: 'copies' is not known; did you mean 'copy'?"),
         ((*LOAD, "--router", "least"), "--router: 'least' is not known; did you mean 'least_kv'"),
         ((*LOAD, "--definitions", "vlm"), "did you mean 'vllm'"),
         ((*LOAD, "--class", "a:ttf=1s"), "--class: 'ttf' is not known; did you mean 'ttft'"),

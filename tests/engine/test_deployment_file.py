@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from racktwin import catalog
-from racktwin.engine.deployment import ROUTERS, Speculation
+from racktwin.engine.autoscale import Autoscale, AutoscaleKeys
+from racktwin.engine.deployment import ROUTERS, SCOPES, Speculation
 from racktwin.engine.deployment_file import CACHES, KEYS, ClusterKeys, read_deployment
 from racktwin.engine.pool_keys import Mtp, PoolKeys
 from racktwin.finding import BadInput
@@ -352,12 +353,70 @@ def test_the_examples(root: Path) -> None:
     }
 
 
+def test_autoscaling_has_the_defaults_of_kubernetes(write: Write) -> None:
+    asked = "serve: {replicas: 3, autoscale: {min: 2, max: 9, outstanding: 32}}"
+    found, _ = read_deployment(write(f"{SERVE.partition('serve:')[0]}{asked}\n"))
+    assert found.serve is not None
+    assert found.serve.autoscale == Autoscale(
+        least=2,
+        most=9,
+        metric="outstanding",
+        target=32.0,
+        interval=15.0,
+        tolerance=0.1,
+        stabilisation=300.0,
+    )
+    assert (found.gpus, found.serve.most, found.router_scope) == (3, 9, "deployment")
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        (
+            "min: 1, max: 4",
+            "autoscale: give one of outstanding, kv, prefill, as in outstanding: 32",
+        ),
+        ("min: 1, max: 4, kv: 50 %, prefill: 9", "autoscale: give one of"),
+        ("min: 5, max: 4, kv: 0.5", "autoscale.min: 5 is more than max, 4"),
+        ("min: 0, max: 4, kv: 0.5", "autoscale.min: 0 is out of range"),
+        ("min: 3, max: 4, kv: 0.5", "replicas: 2 at first; expected min to max, 3 to 4"),
+        ("min: 1, max: 99, kv: 0.5", "autoscale.max: one copy needs 99 GPUs; hgx-b200 has 16"),
+        (
+            "min: 1, max: 4, outstanding: -2",
+            "autoscale.outstanding: expected more than 0, found -2",
+        ),
+        ("min: 1, max: 4, outstanding: .nan", "autoscale.outstanding: expected a number"),
+        ("min: 1, max: 4, kv: 0", "autoscale.kv: expected more than 0, found 0"),
+        ("min: 1, max: 4, kv: 0.5, interval: -1s", "autoscale.interval: '-1s' is out of range"),
+        ("min: 1, max: 4, kv: 0.5, interval: 0s", "autoscale.interval: 0 s is too short"),
+        ("min: 1, max: 4, kv: 0.5, stabilisation: 9d", "is more than 10,000 intervals of 15 s"),
+        (
+            "min: 1, max: 4, kv: 0.5, start: 9s",
+            "start: 'start' is not known; did you mean 'start_up'",
+        ),
+    ],
+)
+def test_autoscaling_that_cannot_be(write: Write, keys: str, said: str) -> None:
+    text = f"""\
+model: llama-3.1-8b
+cluster: {{extends: hgx-b200, nodes: 2}}
+engine: vllm
+serve: {{replicas: 2, autoscale: {{{keys}}}}}
+"""
+    lines = refused(write(text))
+    assert len(lines) == 1
+    assert lines[0].startswith("line 4   serve.")
+    assert said in lines[0]
+
+
 def test_the_page_documents_every_key_and_its_example_reads(root: Path, write: Write) -> None:
     page = (root / "docs/reference/deployment.md").read_text()
     rows = "\n".join(line for line in page.splitlines() if line.startswith("|"))
     keys = [*KEYS, *(f"cluster.{key}" for key in ClusterKeys.__struct_fields__)]
     keys += [f"POOL.{key}" for key in PoolKeys.__struct_fields__]
     keys += [f"POOL.mtp.{key}" for key in Mtp.__struct_fields__]
+    keys += [f"POOL.autoscale.{key}" for key in AutoscaleKeys.__struct_fields__]
+    keys += SCOPES
     keys += ["precision.weights", "precision.kv", *PARTS, *CACHES, *ROUTERS, *NAMES]
     missing = [key for key in keys if f"`{key}`" not in rows]
     assert set(missing) <= {"serve", "prefill", "decode"}

@@ -10,8 +10,16 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from racktwin.engine.deployment import ROUTERS, SCHEDULERS, Deployment, Pool, Speculation
-from racktwin.engine.deployment_file import read_deployment
+from racktwin.engine.autoscale import METRICS, Autoscale
+from racktwin.engine.deployment import (
+    ROUTERS,
+    SCHEDULERS,
+    SCOPES,
+    Deployment,
+    Pool,
+    Speculation,
+)
+from racktwin.engine.deployment_file import HEAD, read_deployment
 from racktwin.engine.deployment_text import text, write_deployment
 from racktwin.engine.epochs import epoch
 from racktwin.finding import BadInput
@@ -46,6 +54,22 @@ def pools(draw: st.DrawFn, drafts: int, acceptance: float | tuple[float, ...]) -
 
 
 @st.composite
+def scales(draw: st.DrawFn, replicas: int) -> Autoscale:
+    metric = draw(st.sampled_from(METRICS))
+    targets = {"outstanding": st.floats(0.1, 1e4), "kv": st.floats(0.01, 1.0)}
+    return Autoscale(
+        least=draw(st.integers(1, replicas)),
+        most=replicas + draw(st.integers(0, 2)),
+        metric=metric,
+        target=draw(targets.get(metric, st.integers(1, 10**6).map(float))),
+        interval=draw(st.floats(1.0, 60.0)),
+        tolerance=draw(st.floats(0.0, 1.0)),
+        stabilisation=draw(st.floats(0.0, 900.0)),
+        start_up=draw(st.none() | st.floats(0.0, 900.0)),
+    )
+
+
+@st.composite
 def deployments(draw: st.DrawFn) -> Deployment:
     of, drafts = model("deepseek-r1"), draw(st.integers(0, 3))
     chance = st.floats(0, 1)
@@ -59,6 +83,11 @@ def deployments(draw: st.DrawFn) -> Deployment:
         on = msgspec.structs.replace(on, price=Price(draw(st.floats(0.01, 99))), price_note="x")
     split = draw(st.booleans())
     roles = ("prefill", "decode") if split else ("serve",)
+    made = {role: draw(pools(drafts, acceptance)) for role in roles}
+    if draw(st.booleans()):
+        role = draw(st.sampled_from(roles))
+        scale = draw(scales(made[role].replicas))
+        made[role] = msgspec.structs.replace(made[role], autoscale=scale)
     return Deployment(
         model=of,
         cluster=on,
@@ -67,7 +96,8 @@ def deployments(draw: st.DrawFn) -> Deployment:
         scheduler=draw(st.sampled_from(["", *SCHEDULERS])),
         router=draw(st.sampled_from(ROUTERS)),
         copies=draw(COUNTS),
-        **{role: draw(pools(drafts, acceptance)) for role in roles},
+        router_scope=draw(st.sampled_from(SCOPES)),
+        **made,
     )
 
 
@@ -105,7 +135,8 @@ def test_files_and_quantized_checkpoints_keep_their_names(tmp_path: Path, shared
 def test_every_default_is_shown(root: Path) -> None:
     deployment, _ = read_deployment(root / "examples/deepseek-r1-gb300-288xdp16.yaml")
     written = yaml.safe_load(write_deployment(deployment))
-    assert set(written) == {"model", "cluster", "engine", "precision", "serve", "router", "copies"}
+    given = {*HEAD, "serve", "router", "router_scope", "copies"}
+    assert set(written) == given - {"memory_fraction", "scheduler"}
     assert written["serve"] == {
         "replicas": 288,
         "tensor": 1,

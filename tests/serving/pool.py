@@ -161,9 +161,10 @@ def run(
     concurrency: int = 0,
     cuts: Sequence[float] = (),
     slots: int = 4096,
+    scopes: int = 1,
 ) -> Run:
     """What the kernel makes of `requests`, stopped and taken up again at the `cuts` (s)."""
-    sink, pool = Sink(asked.unit), Pool(replicas, asked, clock, slots)
+    sink, pool = Sink(asked.unit), Pool(replicas, asked, clock, slots, scopes)
     pool.room_for_log(4096)
     pool.watch(-np.inf, np.inf)
     policy = ROUTERS.index(router)
@@ -183,11 +184,12 @@ def run_pair(
     transfer: tuple[float, float],
     concurrency: int = 0,
     cuts: Sequence[float] = (),
+    scopes: int = 1,
 ) -> tuple[list[Result], dict[str, Pool]]:
     """What the kernel makes of `requests` on two pools; transfer: start (s), pace (s/token)."""
     sink = Sink(prefill.rules.unit)
     pools = {
-        role: Pool(each.replicas, each.rules, each.clock, 256)
+        role: Pool(each.replicas, each.rules, each.clock, 256, scopes)
         for role, each in {"prefill": prefill, "decode": decode}.items()
     }
     runner = Pair(

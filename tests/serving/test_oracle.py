@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from tests.serving import pool
 
 from racktwin.serving.fleet import Rules
-from racktwin.serving.oracle import ROUTERS, Request, Result, simulate
+from racktwin.serving.oracle import Request, Result, simulate
+from racktwin.serving.oracle_router import ROUTERS
 from racktwin.serving.router import ROUTERS as COMPILED
 
 LOOSE = {"block_seconds": 0.02}  # the kernel takes the mean context of a stretch of steps
@@ -88,6 +89,7 @@ def test_the_loads_are_hard_enough() -> None:
 @given(engine=engines(), gaps=loads)
 def test_routers(router: str, engine: Rules, gaps: list[Request]) -> None:
     agree(engine, in_order(gaps), 0, replicas=3, router=router)
+    agree(engine, in_order(gaps), 0, replicas=6, router=router, scopes=3)
 
 
 def test_the_oracle_knows_every_router() -> None:

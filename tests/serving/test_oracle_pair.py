@@ -32,6 +32,7 @@ def apart(gaps: list[Request]) -> list[Request]:
     router=st.sampled_from(["round_robin", "least_outstanding", "least_kv", "input_balanced"]),
     pace=st.sampled_from([1e-5, 1.3e-3, 0.021]),
     cuts=st.lists(st.floats(0, 3), max_size=3).map(sorted),
+    scopes=st.integers(1, 2),
 )
 def test_kernel_and_oracle_agree(
     first: Rules,
@@ -41,12 +42,14 @@ def test_kernel_and_oracle_agree(
     router: str,
     pace: float,
     cuts: list[float],
+    scopes: int,
 ) -> None:
     requests = apart(gaps)
-    prefill = Pool(first, pool.uneven(1), replicas[0], router)
-    decode = Pool(second, pool.uneven(2), replicas[1], "least_outstanding")
-    expected = simulate(prefill, decode, requests, 0.0017, pace)
-    found, pools = pool.run_pair(prefill, decode, requests, (0.0017, pace), cuts=cuts)
+    prefill = Pool(first, pool.uneven(1), scopes * replicas[0], router)
+    decode = Pool(second, pool.uneven(2), scopes * replicas[1], "least_outstanding")
+    expected = simulate(prefill, decode, requests, 0.0017, pace, scopes=scopes)
+    transfer = (0.0017, pace)
+    found, pools = pool.run_pair(prefill, decode, requests, transfer, cuts=cuts, scopes=scopes)
     assert found == expected
     assert len(found) == len(requests)
     for each in pools.values():

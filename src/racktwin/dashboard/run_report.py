@@ -36,7 +36,7 @@ def run_report(found: Replay, answer: dict[str, Any]) -> str:
         model=deployment.model.title,
         cluster=f"{outcome.gpus:,} GPUs of {deployment.cluster.title}",
         question=f"{deployment.title}; {deployment.engine.name}; {outcome.arrived:,} {found.load}; "
-        f"router {found.order.router}; metrics as {found.order.definition.name} defines them.",
+        f"{found.routing}; metrics as {found.order.definition.name} defines them.",
         overloaded=outcome.overloaded,
         growth=f"{outcome.growth:,.4g}",
         short=outcome.short,

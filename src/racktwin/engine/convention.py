@@ -9,7 +9,7 @@ import msgspec
 
 from racktwin import catalog
 from racktwin.engine.epoch import Epoch
-from racktwin.units import Bytes, Fraction
+from racktwin.units import Bandwidth, Bytes, Fraction, Seconds
 
 
 class Budget(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,6 +53,7 @@ class Convention(msgspec.Struct, frozen=True, kw_only=True):
     windows: how a windowed layer counts in the logged size: 'full' like any other, 'share' with
     `window_share` of the tokens, 'window' with its window of every sequence.
     state_share: fraction of the room set aside for recurrent states; None when they share it.
+    start: s of a start but for the weights, which come at `loading` bytes/s on each GPU.
     """
 
     name: str
@@ -70,6 +71,8 @@ class Convention(msgspec.Struct, frozen=True, kw_only=True):
     windows: Literal["full", "share", "window"]
     window_share: Fraction = Fraction(1.0)
     state_share: Fraction | None = None
+    start: Seconds
+    loading: Bandwidth
     budgets: tuple[Budget, ...]
 
     def outside(self, gpus: int) -> tuple[float, float]:

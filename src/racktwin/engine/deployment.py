@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from racktwin.engine.autoscale import Autoscale
 from racktwin.engine.epoch import Epoch
 from racktwin.hardware import Cluster
 from racktwin.models import Model
@@ -13,6 +14,7 @@ from racktwin.models.precision import Precision
 ROUTERS = ("least_outstanding", "round_robin", "cache_aware")
 # How an engine admits requests where there is a choice, the default first; and whose choice.
 SCHEDULERS = {"guaranteed_no_evict": "trtllm", "max_utilization": "trtllm"}
+SCOPES = ("deployment", "copy")
 
 
 class Speculation(msgspec.Struct, frozen=True):
@@ -47,6 +49,7 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True):
     max_batch: decoding sequences per attention-data rank.
     max_batch_tokens: token budget of one step per attention-data rank.
     spare_experts: redundant expert slots of every MoE layer.
+    autoscale: how replicas follow the load; `replicas` are those at first.
     """
 
     layout: Layout
@@ -55,6 +58,12 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True):
     max_batch_tokens: int = 8192
     speculation: Speculation = Speculation()
     spare_experts: int = 0
+    autoscale: Autoscale | None = None
+
+    @property
+    def most(self) -> int:
+        """Replicas there may be."""
+        return max(self.replicas, self.autoscale.most) if self.autoscale else self.replicas
 
     @property
     def gpus(self) -> int:
@@ -67,6 +76,7 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
 
     memory_fraction: share of memory by the engine's own rule, 0..1; None is the epoch's.
     scheduler: one of `SCHEDULERS` of the engine, '' for its default.
+    router_scope: whether a router sees the replicas of all copies, or each copy has its own.
     """
 
     model: Model
@@ -77,6 +87,7 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
     prefill: Pool | None = None
     decode: Pool | None = None
     router: str = "least_outstanding"
+    router_scope: str = SCOPES[0]
     copies: int = 1
     memory_fraction: float | None = None
     scheduler: str = ""

@@ -76,11 +76,13 @@ def unsupported(layout: Layout, engine: Engine, experts: bool) -> Finding | None
 
 def cluster_findings(pools: Mapping[str, Pool], copies: int, cluster: Cluster) -> Iterator[Finding]:
     """More GPUs than there are; groups that leave their NVLink domain (notes)."""
-    one = sum(pool.gpus for pool in pools.values())
+    needs = {role: pool.most * pool.layout.gpus for role, pool in pools.items()}
+    one = sum(needs.values())
     if one > cluster.gpus:
-        widest = max(pools, key=lambda role: pools[role].gpus)
+        widest = max(needs, key=lambda role: needs[role])
         message = f"one copy needs {one:,} GPUs; {cluster.name} has {cluster.gpus:,}"
-        yield Finding(f"{widest}.replicas", message)
+        key = "autoscale.max" if pools[widest].autoscale else "replicas"
+        yield Finding(f"{widest}.{key}", message)
         return
     if copies * one > cluster.gpus:
         most = cluster.gpus // one
@@ -133,7 +135,7 @@ def straddling(
     found = {}
     for role, pool in sorted(pools.items(), key=lambda each: -each[1].layout.stage):
         size = pool.layout.stage
-        wanted = stages = copies * pool.replicas * pool.layout.pipeline
+        wanted = stages = copies * pool.most * pool.layout.pipeline
         if size > domain:
             continue
         for free in sorted(room):

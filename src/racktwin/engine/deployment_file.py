@@ -13,7 +13,7 @@ from racktwin import catalog, hardware
 from racktwin.catalog.bounds import Count
 from racktwin.catalog.document import Node
 from racktwin.catalog.shape import Reader
-from racktwin.engine.deployment import ROUTERS, SCHEDULERS, Deployment, Pool
+from racktwin.engine.deployment import ROUTERS, SCHEDULERS, SCOPES, Deployment, Pool
 from racktwin.engine.deployment_check import (
     cluster_findings,
     engine_findings,
@@ -32,10 +32,8 @@ from racktwin.units import Fraction, Price
 MOST_NAME = 4096  # characters of a path
 LONGEST = 40  # characters of a wrong word that are repeated
 ROLES = ("serve", "prefill", "decode")
-KEYS = (
-    *("model", "cluster", "engine", "precision", "memory_fraction", "scheduler"),
-    *(*ROLES, "router", "copies"),
-)
+HEAD = ("model", "cluster", "engine", "precision", "memory_fraction", "scheduler")
+KEYS = (*HEAD, *ROLES, "router", "router_scope", "copies")
 CACHES = ("bf16", "fp16", "fp8", "nvfp4")
 T = TypeVar("T")
 
@@ -86,6 +84,7 @@ class _Document:
         pools = self.pools(named, engine)
         copies = self.value("copies", Count, 1)
         router = self.choice("router", ROUTERS)
+        scope = self.choice("router_scope", SCOPES)
         fraction, scheduler = self.fraction(), self.scheduler(engine)
         if named is not None and pools:
             self.note(named.notes, "model")
@@ -93,7 +92,9 @@ class _Document:
             self.note(engine_findings(pools, named, engine) if engine else ())
         if cluster is not None and copies is not None and pools:
             self.note(cluster_findings(pools, copies, cluster))
-        if not (named and cluster and engine and precision and copies and router and pools):
+        if not (named and cluster and engine and precision):
+            return None
+        if not (copies and router and scope and pools):
             return None
         return Deployment(
             model=named,
@@ -101,6 +102,7 @@ class _Document:
             engine=engine,
             precision=precision,
             router=router,
+            router_scope=scope,
             copies=copies,
             memory_fraction=fraction,
             scheduler=scheduler,

@@ -12,6 +12,7 @@ import msgspec
 import yaml
 
 from racktwin import hardware
+from racktwin.engine.autoscale import Autoscale
 from racktwin.engine.deployment import Deployment, Pool
 from racktwin.engine.deployment_check import experts_of
 from racktwin.engine.epochs import epoch
@@ -52,6 +53,8 @@ def write_deployment(deployment: Deployment, folder: str = ".") -> str:
         "",
         *_line("router", text(deployment.router), "how requests are spread over replicas"),
     ]
+    scope = "whether a router sees all copies (deployment) or its own (copy)"
+    lines += _line("router_scope", text(deployment.router_scope), scope)
     lines += _line("copies", str(deployment.copies), f"of the {deployment.gpus:,} GPUs above")
     return "\n".join([*lines, ""])
 
@@ -95,6 +98,19 @@ def _pool(pool: Pool, experts: int) -> Iterator[str]:
         each = list(given) if isinstance(given, tuple) else given
         flow = f"{{tokens: {mtp.tokens}, acceptance: {each!r}}}"
         yield from _line("  mtp", flow, "drafts a step; probability of each")
+    if pool.autoscale:
+        yield from _line("  autoscale", _autoscale(pool.autoscale), pool.autoscale.title)
+
+
+def _autoscale(asked: Autoscale) -> str:
+    words = {"min": str(asked.least), "max": str(asked.most)}
+    target = int(asked.target) if asked.metric == "prefill" else asked.target
+    words |= {asked.metric: repr(target)}
+    words |= {"interval": f"{asked.interval!r} s", "tolerance": repr(asked.tolerance)}
+    words |= {"stabilisation": f"{asked.stabilisation!r} s"}
+    if asked.start_up is not None:
+        words |= {"start_up": f"{asked.start_up!r} s"}
+    return f"{{{', '.join(f'{key}: {word}' for key, word in words.items())}}}"
 
 
 def _model_name(of: Model, folder: str) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated
 import msgspec
 
 from racktwin.catalog.bounds import Count
+from racktwin.engine.autoscale import AutoscaleKeys, autoscale, faults
 from racktwin.engine.deployment import Pool, Speculation
 from racktwin.engine.deployment_check import experts_of
 from racktwin.engine.epoch import Epoch
@@ -39,6 +40,7 @@ class PoolKeys(msgspec.Struct, frozen=True, kw_only=True):
     max_batch: Count = 256
     max_batch_tokens: Count | None = None
     mtp: Mtp | None = None
+    autoscale: AutoscaleKeys | None = None
 
 
 def pool(
@@ -64,6 +66,8 @@ def pool(
         text = f"has {len(mtp.chances)} values for {mtp.tokens} drafts; expected one for each"
         tell([Finding(f"{role}.mtp.acceptance", text)])
     need = keys.max_batch * (1 + mtp.tokens)
+    wrong = faults(keys.autoscale, keys.replicas, role) if keys.autoscale else []
+    tell(wrong)
     return Pool(
         layout=Layout(
             tensor=keys.tensor,
@@ -78,6 +82,7 @@ def pool(
         or max(engine.max_batch_tokens if engine else 0, need),
         speculation=mtp,
         spare_experts=max(0, slots - experts),
+        autoscale=autoscale(keys.autoscale) if keys.autoscale and not wrong else None,
     )
 
 

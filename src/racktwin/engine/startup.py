@@ -1,10 +1,15 @@
-"""What an engine prints about its cache when it starts, from the same numbers."""
+"""How long an engine takes to start, and what it then prints about its cache."""
 
 from __future__ import annotations
 
 from racktwin.engine.convention import Convention
 from racktwin.engine.memory import MemoryFit
 from racktwin.units import GIB
+
+
+def seconds(fit: MemoryFit, rule: Convention) -> float:
+    """From the start of the process until it serves, s."""
+    return float(rule.start + fit.weights / rule.loading)
 
 
 def lines(fit: MemoryFit, rule: Convention, max_len: int) -> tuple[str, ...]:

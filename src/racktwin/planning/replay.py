@@ -37,6 +37,15 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True):
     watts: float
     notes: tuple[str, ...]
 
+    @property
+    def routing(self) -> str:
+        """The router and what it sees, in words."""
+        copies = self.deployment.copies
+        over = "in each" if self.order.scope == "copy" else "over all"
+        return f"router {self.order.router}" + (
+            f" {over} of {copies:,} copies" if copies > 1 else ""
+        )
+
 
 def replayed(
     path: str | Path,
@@ -56,6 +65,8 @@ def replayed(
     if wish.router is None:
         router = ALIKE.get(deployment.router, deployment.router)
         order = msgspec.structs.replace(order, router=router)
+    if wish.scope is None:
+        order = msgspec.structs.replace(order, scope=deployment.router_scope)
     stream, load, expected = found.stream()
     served = Served(deployment)
     if lacking := [

@@ -30,6 +30,7 @@ def record(found: Replay) -> dict[str, Any]:
         "gpus": outcome.gpus,
         "load": found.load,
         "router": order.router,
+        "router_scope": order.scope,
         "definitions": order.definition.name,
         "limits": {name: _plain(getattr(order.limits, name)) for name in ("ttft", "tpot", "e2e")},
         "requests": {

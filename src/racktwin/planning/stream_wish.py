@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeVar
 
 from cyclopts import Parameter
 
+from racktwin.engine.deployment import SCOPES
 from racktwin.finding import BadInput, Finding, unknown
 from racktwin.serving import class_words, mix, traces, workload
 from racktwin.serving.arrivals import Arrivals
@@ -58,7 +59,9 @@ class Wish:
         Another draw of the same statistics, 0 by default.
     router
         round_robin, least_outstanding, least_kv, power_of_two, input_balanced, prefix_aware,
-        kv_aware; over all copies.
+        kv_aware.
+    scope
+        What a router sees: deployment (all copies) or copy; the file's by default.
     prefix_cache
         on or off; on by default, where the trace tells which prompts begin alike.
     slo_ttft
@@ -88,6 +91,7 @@ class Wish:
     scale: float = 1.0
     seed: int = 0
     router: str | None = None
+    scope: str | None = None
     prefix_cache: str = "on"
     slo_ttft: str | None = None
     slo_tpot: str | None = None
@@ -130,6 +134,7 @@ class Reader:
         wish = self.wish
         self._load()
         self._among("--router", wish.router, ROUTERS)
+        self._among("--scope", wish.scope, SCOPES)
         self._among("--prefix-cache", wish.prefix_cache, ("on", "off"))
         self._among("--definitions", wish.definitions, DEFINITIONS)
         limits = {name: self._seconds(f"--slo-{name}") for name in ("ttft", "tpot", "e2e")}
@@ -146,6 +151,7 @@ class Reader:
             concurrency=self.closed,
             until=(self.duration or math.inf) if self.closed else math.inf,
             router=wish.router or "least_outstanding",
+            scope=wish.scope or SCOPES[0],
             prefix_cache=wish.prefix_cache == "on",
             limits=Limits(**{name: each for name, each in limits.items() if each}),
             classes=self._classes(given),

@@ -116,6 +116,7 @@ class Bench:
         stream = self.demand.stream(whole, self.requests, self.seed)
         order = Order(
             router=self.router,
+            scope=self.served.deployment.router_scope,
             limits=self.limits,
             classes=self.demand.classes,
             expected=self.requests / whole,

@@ -69,7 +69,7 @@ class State(NamedTuple):
     replicas: (replica). ranks: (replica, rank). slots: requests in the pool. results: of those
     that ended, not yet collected. crossing: (replica, rank, remainder) sequences that need a block
     in steps of that remainder. ring: (replica, step) first slot to end in a step. free: stack of
-    free slots. counts: free slots left, results written, next replica of a round robin.
+    free slots. counts: free slots left, results written, and what routers count (see `TURN`).
     sums: see `SUMS`. log: steps that overlap `window` (s), as many as there is room for; logged.
     images: rows of the window x (tokens that images make, s and J of encoding them), or no row.
     cache, known: prefixes, those of finished requests and those of the requests in the window.
@@ -106,11 +106,11 @@ def record(floats: str, ints: str) -> np.dtype[Any]:
 # shared: blocks that more requests use, once for each of them after the first.
 # Of the step under way, which counts when it ends (until then it can be thrown away):
 # under_way: see `IDLE`; seconds, joules; computing: prompt tokens; done: prompts it completes,
-# landed: caches that came meanwhile (chains).
+# landed: caches that came meanwhile (chains). closed: whether it takes no requests.
 REPLICA = record(
     floats="now context shared seconds joules",
     ints="step decoding waiting prefilling outstanding held_back busy pending ending most stale "
-    "under_way computing done landed fresh",
+    "under_way computing done landed fresh closed",
 )
 # No step is under way, one of prompts alone, one of decoding and perhaps prompts.
 IDLE, PROMPTS, DECODES = range(3)
@@ -156,8 +156,17 @@ SUMS = (
 BUSY, STEPS, DECODED, PREFILLED, JOULES, BATCH, BLOCKS, LOSSES, FINISHED = range(len(SUMS))
 
 
-def state(replicas: int, rules: Rules, slots: int) -> State:
-    """`replicas` idle replicas with room for `slots` requests between them."""
+# Of `State.counts`: the scope, which is a part of the replicas that a router sees, whose turn it
+# is; then of each scope the next replica of a round robin, counted in it, and how many are open.
+TURN, SCOPES = 2, 3
+NEXT, OPEN, EACH = range(3)
+
+
+def state(replicas: int, rules: Rules, slots: int, scopes: int = 1) -> State:
+    """`replicas` idle replicas with room for `slots` requests between them.
+
+    scopes: equal parts, each behind a router of its own.
+    """
     ranks = np.zeros((replicas, rules.ranks), RANK)
     for name in ("queue_head", "queue_tail", "oldest", "newest", "partial"):
         ranks[name] = -1
@@ -172,7 +181,7 @@ def state(replicas: int, rules: Rules, slots: int) -> State:
         crossing=np.zeros((replicas, rules.ranks, rules.block), np.int64),
         ring=np.full((replicas, rules.ring), -1, np.int64),
         free=np.arange(slots - 1, -1, -1, dtype=np.int64),
-        counts=np.array([slots, 0, 0], np.int64),
+        counts=np.array([slots, 0, 0, *[0, replicas // scopes] * scopes], np.int64),
         sums=np.zeros(len(SUMS)),
         log=np.zeros(0, STEP),
         logged=np.zeros(1, np.int64),

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from racktwin.serving.clock import Clock
 from racktwin.serving.fleet import SUMS, Rules
 from racktwin.serving.oracle_rank import Job
 from racktwin.serving.oracle_replica import Replica
+from racktwin.serving.oracle_router import Desk
 
-Router = Callable[[Sequence[Replica], Job, int], int]
 Event = tuple[float, int, int]  # s, what happens, where; the smallest is next
 END, ARRIVE, BEGIN = range(3)  # steps end, requests arrive, steps begin: at the same time in order
-BY_PREFIX = ("prefix_aware", "kv_aware")
 
 
 class Request(NamedTuple):
@@ -53,47 +52,6 @@ class Result(NamedTuple):
     losses: int
     cached: int = 0
     second: float = -1.0
-
-
-def _mixed(value: int) -> int:
-    """The finaliser of splitmix64."""
-    value = (value + 0x9E3779B97F4A7C15) % 2**64
-    value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9 % 2**64
-    value = (value ^ value >> 27) * 0x94D049BB133111EB % 2**64
-    return value ^ value >> 31
-
-
-def _least(load: Callable[[Replica], float]) -> Router:
-    return lambda pool, job, count: min(range(len(pool)), key=lambda at: load(pool[at]))
-
-
-def _power_of_two(pool: Sequence[Replica], job: Job, count: int) -> int:
-    one, other = _mixed(job.number) % len(pool), (_mixed(job.number) >> 32) % len(pool)
-    return min((one, other), key=lambda at: pool[at].outstanding)
-
-
-def _prefix_aware(pool: Sequence[Replica], job: Job, count: int) -> int:
-    return min(range(len(pool)), key=lambda at: (-pool[at].longest(job), pool[at].outstanding))
-
-
-def _kv_aware(pool: Sequence[Replica], job: Job, count: int) -> int:
-    def tokens(replica: Replica) -> float:
-        mean = (replica.context + replica.pending) / replica.rules.ranks
-        return mean - replica.longest(job) * replica.rules.unit
-
-    return min(range(len(pool)), key=lambda at: tokens(pool[at]))
-
-
-# pool, the request, how many came before it -> index of the replica it goes to
-ROUTERS: dict[str, Router] = {
-    "round_robin": lambda pool, job, count: count % len(pool),
-    "least_outstanding": _least(lambda replica: replica.outstanding),
-    "least_kv": _least(lambda replica: replica.context + replica.pending),
-    "power_of_two": _power_of_two,
-    "input_balanced": _least(lambda replica: replica.pending),
-    "prefix_aware": _prefix_aware,
-    "kv_aware": _kv_aware,
-}
 
 
 class Arrivals:
@@ -180,10 +138,15 @@ def simulate(
     replicas: int = 1,
     router: str = "round_robin",
     concurrency: int | None = None,
+    scopes: int = 1,
 ) -> tuple[list[Result], dict[str, float]]:
-    """Serve `requests`, in order of arrival; returns one result each that ended, and the sums."""
+    """Serve `requests`, in order of arrival; returns one result each that ended, and the sums.
+
+    scopes: equal parts of the replicas, each with a router of its own.
+    """
     pool = [Replica(rules, clock) for _ in range(replicas)]
-    arrivals, results, count = Arrivals(requests, concurrency), [], 0
+    desk = Desk(pool, router, scopes)
+    arrivals, results = Arrivals(requests, concurrency), []
     heirs = _heirs(rules, requests)
     while events := [*steps(pool, END, BEGIN), *arrivals.first(ARRIVE)]:
         now, event, at = min(events)
@@ -197,8 +160,8 @@ def simulate(
             number = arrivals.take()
             job = arriving(rules, requests[number], number, now)
             job.answer = heirs.get(number, ())
-            chosen = pool[ROUTERS[router](pool, job, count)]
-            chosen.take(job, by_prefix=router in BY_PREFIX)
-            count += 1
+            scope = desk.deal()
+            assert scope is not None
+            desk.take(job, scope)
     sums = {name: sum(each.sums[name] for each in pool) for name in SUMS}
     return sorted(results), sums

@@ -12,8 +12,6 @@ from typing import NamedTuple
 from racktwin.serving.clock import Clock
 from racktwin.serving.fleet import Rules
 from racktwin.serving.oracle import (
-    BY_PREFIX,
-    ROUTERS,
     Arrivals,
     Event,
     Request,
@@ -24,6 +22,7 @@ from racktwin.serving.oracle import (
 )
 from racktwin.serving.oracle_rank import Job, Rank
 from racktwin.serving.oracle_replica import Replica
+from racktwin.serving.oracle_router import Desk
 
 # Events: a step of either pool ends, a cache or a request arrives, a step of either pool begins; at
 # the same time in this order.
@@ -40,29 +39,36 @@ class Pool(NamedTuple):
 
 
 class Cache(NamedTuple):
-    """A computed prompt: its request, where it lies, its blocks there but for shared units."""
+    """A computed prompt: its request, where it lies, its blocks there but for shared units.
+
+    scope: the part of the pools it belongs to.
+    """
 
     job: Job
     replica: Replica
     rank: Rank
     blocks: int
     units: list[int]
+    scope: int
 
 
 class Pair:
-    """Both pools under simulation. start: s, pace: s/token, of a transfer."""
+    """Both pools under simulation, in `scopes` parts. start: s, pace: s/token, of a transfer."""
 
-    def __init__(self, prefill: Pool, decode: Pool, start: float, pace: float) -> None:
+    def __init__(
+        self, prefill: Pool, decode: Pool, start: float, pace: float, scopes: int = 1
+    ) -> None:
         self.prefill, self.decode = (
             [Replica(pool.rules, pool.clock) for _ in range(pool.replicas)]
             for pool in (prefill, decode)
         )
-        self.router, self.start, self.pace = ROUTERS[decode.router], start, pace
-        self.queue: deque[Cache] = deque()
+        self.desk = Desk(self.prefill, prefill.router, scopes)
+        self.decoders = Desk(self.decode, decode.router, scopes)
+        self.start, self.pace = start, pace
+        self.queues: list[deque[Cache]] = [deque() for _ in range(scopes)]
         self.ports = dict.fromkeys(self.prefill, 0.0)
         self.flying: list[tuple[float, int, Cache, Replica, Rank, float]] = []
         self.order = count()
-        self.departed = 0
 
     def keep(self, job: Job, output: int, replica: Replica, rank: Rank) -> None:
         """A prompt of an answer of `output` tokens is computed; its cache waits to leave."""
@@ -71,22 +77,28 @@ class Pair:
         units, job.units = job.units, []
         blocks = ceil(job.prompt / replica.rules.block) - len(units) * rank.weight
         rank.kept += blocks
-        self.queue.append(Cache(job, replica, rank, blocks, units))
+        scope = self.scope_of(self.prefill, replica)
+        self.queues[scope].append(Cache(job, replica, rank, blocks, units, scope))
 
-    def depart(self, time: float) -> None:
-        """Caches leave in order while the decode pool has room, at `time`, s, or later."""
-        while self.queue:
-            cache = self.queue[0]
+    def scope_of(self, pool: list[Replica], replica: Replica) -> int:
+        """The part of a pool that a replica belongs to."""
+        return pool.index(replica) * len(self.queues) // len(pool)
+
+    def depart(self, scope: int, time: float) -> None:
+        """Caches leave in order while decode replicas have room, at `time`, s, or later."""
+        queue = self.queues[scope]
+        while queue:
+            cache = queue[0]
             job = cache.job
-            replica = self.decode[self.router(self.decode, job, self.departed)]
+            replica = self.decoders.choose(job, scope)
+            assert replica is not None
             rank, rules = min(replica.ranks, key=lambda rank: rank.requests), replica.rules
             job.promised = ceil((job.prompt + job.left) / rules.block)
             blocks = job.promised if rules.reserve == 1 else ceil(job.prompt / rules.block)
             full = len(rank.running) + rank.landing >= rules.max_batch
             if full or rank.used(1) + blocks > rules.blocks:
                 return
-            self.departed += 1
-            self.queue.popleft()
+            queue.popleft()
             rank.kept += blocks
             rank.landing += 1
             leave = max(time, job.first, self.ports[cache.replica])
@@ -122,10 +134,11 @@ def simulate(
     start: float,
     pace: float,
     concurrency: int | None = None,
+    scopes: int = 1,
 ) -> list[Result]:
-    """Serve `requests` by two pools; start: s, pace: s/token, of a transfer."""
-    pair = Pair(prefill, decode, start, pace)
-    arrivals, results, arrived = Arrivals(requests, concurrency), [], 0
+    """Serve `requests` by two pools in `scopes` parts; start: s, pace: s/token, of a transfer."""
+    pair = Pair(prefill, decode, start, pace, scopes)
+    arrivals, results = Arrivals(requests, concurrency), []
 
     def end(job: Job, finish: float) -> None:
         arrivals.release(job.number, finish)
@@ -141,20 +154,20 @@ def simulate(
                     end(job, now)
                 else:
                     pair.keep(job, requests[job.number].output, replica, homes[job.number])
-            pair.depart(now)
+            pair.depart(pair.scope_of(pair.prefill, replica), now)
         elif event == DECODED:
             for job in pair.decode[at].end():
                 end(job, now)
-            pair.depart(now)
+            pair.depart(pair.scope_of(pair.decode, pair.decode[at]), now)
         elif event == LAND:
             pair.land()
         elif event == ARRIVE:
             number = arrivals.take()
             job = arriving(prefill.rules, requests[number], number, now)
             job.output = 1
-            chosen = ROUTERS[prefill.router](pair.prefill, job, arrived)
-            pair.prefill[chosen].take(job, by_prefix=prefill.router in BY_PREFIX)
-            arrived += 1
+            scope = pair.desk.deal(pair.decoders)
+            assert scope is not None
+            pair.desk.take(job, scope)
         elif event == PREFILL:
             pair.prefill[at].begin()
         else:

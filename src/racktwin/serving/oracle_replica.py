@@ -28,7 +28,7 @@ class Step(NamedTuple):
 class Replica:
     """Ranks in lock-step. now: s the step under way ends, or the next starts; step: decode steps.
 
-    landed: caches that came during the step.
+    landed: caches that came during the step. closed: it takes no requests.
     """
 
     def __init__(self, rules: Rules, clock: Clock) -> None:
@@ -36,6 +36,7 @@ class Replica:
         self.ranks = [Rank(rules) for _ in range(rules.ranks)]
         self.now, self.busy, self.step, self.held_back = 0.0, False, 0, 0
         self.under_way: Step | None = None
+        self.closed = False
         self.landed: list[tuple[Rank, Job, float]] = []
         self.sums = dict.fromkeys(SUMS, 0.0)
 

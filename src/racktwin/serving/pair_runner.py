@@ -7,17 +7,17 @@ import numpy as np
 from racktwin.engine.deployment import Deployment
 from racktwin.engine.memory import MemoryFit
 from racktwin.network.transfer import transfer
-from racktwin.serving.disaggregation import (
+from racktwin.serving.disaggregation import run_disaggregated
+from racktwin.serving.flow import HEAP
+from racktwin.serving.handover import (
     CACHE,
     DECODED,
-    HEAD,
-    LENGTH,
     PREFILLED,
+    SPARE,
+    WAITING,
     Handover,
     Side,
-    run_disaggregated,
 )
-from racktwin.serving.flow import HEAP
 from racktwin.serving.pool import Pool
 from racktwin.serving.router import ROUTERS
 from racktwin.serving.runner import Released, Sink
@@ -57,7 +57,9 @@ class Pair:
         decode, prefill = pools["decode"], pools["prefill"]
         slots = len(decode.state.slots)
         self.hand = Handover(
-            queue=np.zeros(1, CACHE),
+            queue=np.zeros(0, CACHE),
+            spare=np.zeros(0, np.int64),
+            lines=np.full((decode.scopes, 2), -1),
             moving=np.zeros(slots, CACHE),
             heap=np.zeros(slots + 1, HEAP),
             port=np.zeros(prefill.replicas),
@@ -71,7 +73,7 @@ class Pair:
     @property
     def between(self) -> int:
         """Caches that wait to leave the prefill pool."""
-        return int(self.hand.marks[LENGTH])
+        return int(self.hand.marks[WAITING])
 
     def releasing_turns(self) -> Pair:
         """It always does."""
@@ -133,13 +135,17 @@ class Pair:
                 moving=np.concatenate([hand.moving, np.zeros(more, CACHE)]),
                 heap=np.concatenate([hand.heap, np.zeros(more, HEAP)]),
             )
-        head, length = (int(hand.marks[mark]) for mark in (HEAD, LENGTH))
-        needed = length + len(self.pools["prefill"].state.results)
-        if needed > len(hand.queue):
-            queue = np.zeros(2 * needed, CACHE)
-            queue[:length] = np.roll(hand.queue, -head)[:length]
-            hand = hand._replace(queue=queue)
-            hand.marks[HEAD] = 0
+        spare, places = int(hand.marks[SPARE]), len(hand.queue)
+        needed = len(self.pools["prefill"].state.results)
+        if spare < needed:
+            more = max(needed, places)
+            added = np.arange(places + more - 1, places - 1, -1)
+            rest = np.zeros(places - spare, np.int64)
+            hand = hand._replace(
+                queue=np.concatenate([hand.queue, np.zeros(more, CACHE)]),
+                spare=np.concatenate([hand.spare[:spare], added, rest]),
+            )
+            hand.marks[SPARE] = spare + more
         self.hand = hand
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from racktwin.serving.batching import Draft
 from racktwin.serving.clock import Clock
-from racktwin.serving.fleet import RESULT, SLOT, STEP, SUMS, Floats, Known, Rules, state
+from racktwin.serving.fleet import RESULT, SLOT, STEP, SUMS, Floats, Ints, Known, Rules, state
 from racktwin.serving.prefix_cache import ASKED, LEFT, MOST, OWED, grown
 from racktwin.serving.scheduling import ring_for
 
@@ -20,15 +20,24 @@ READINGS = (*SUMS, "outstanding", "waiting")
 class Pool:
     """State, rules and clock of a role's replicas, and the array a step is drafted in."""
 
-    def __init__(self, replicas: int, rules: Rules, clock: Clock, slots: int = SLOTS) -> None:
-        self.rules, self.clock = rules, clock
-        self.state = state(replicas, rules, slots)
+    def __init__(
+        self, replicas: int, rules: Rules, clock: Clock, slots: int = SLOTS, scopes: int = 1
+    ) -> None:
+        self.rules, self.clock, self.scopes = rules, clock, scopes
+        self.state = state(replicas, rules, slots, scopes)
         self.draft = Draft(*(np.zeros(rules.ranks) for _ in Draft._fields))
 
     @property
     def replicas(self) -> int:
         """Replicas, each pipeline stage counted as one."""
         return len(self.state.replicas)
+
+    @property
+    def turns(self) -> Ints:
+        """By replica, its place in a round robin over the scopes and then inside each."""
+        replica, size = np.arange(self.replicas), self.replicas // self.scopes
+        turns: Ints = replica % size * self.scopes + replica // size
+        return turns
 
     def grow(self) -> None:
         """Twice as many slots, when none is free; room for the results of all, and for prefixes."""

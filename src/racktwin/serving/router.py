@@ -1,6 +1,7 @@
 """Routing policies: which replica a request goes to.
 
-All see the whole pool as it is at the moment of arrival; `ROUTERS` gives their numbers.
+All see the replicas of their scope, the whole pool or a copy's part of it, as they are at the
+moment of arrival; `ROUTERS` gives their numbers. Requests are dealt to scopes in turn.
 prefix_aware: the longest prefix in a cache, then the fewest requests. kv_aware: the fewest tokens
 to prefill, the request's own included, and to keep: what Dynamo's KV router minimises, both weighed
 alike (docs.nvidia.com/dynamo, Routing Concepts). Both mean the request for the rank with the
@@ -12,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from racktwin.serving.compiled import compiled
-from racktwin.serving.fleet import Rules, State
+from racktwin.serving.fleet import EACH, NEXT, OPEN, SCOPES, TURN, Rules, State
 from racktwin.serving.sharing import prefix_on, prefix_units
 
 ROUTERS = (
@@ -27,7 +28,6 @@ ROUTERS = (
 ALIKE = {"cache_aware": "kv_aware"}  # what stands for a router that deployments name otherwise
 LEAST_KV, POWER_OF_TWO, INPUT_BALANCED, PREFIX_AWARE, KV_AWARE = range(2, 7)
 LONGER = float(1 << 32)  # requests that one more unit of prefix outweighs: all
-NEXT = 2  # place in `State.counts` of the round robin's next replica
 
 
 @compiled
@@ -50,23 +50,73 @@ def load(state: State, rules: Rules, policy: int, replica: int) -> float:
 
 
 @compiled
-def route(state: State, rules: Rules, policy: int, number: int, prompt: int) -> int:
-    """The replica request `number` of `prompt` tokens goes to; ties go to the lowest index."""
-    replicas = len(state.replicas)
+def scopes(state: State) -> int:
+    """Parts of the replicas, each with a router of its own."""
+    return (len(state.counts) - SCOPES) // EACH
+
+
+@compiled
+def deal(state: State, other: State) -> int:
+    """The scope whose turn it is, of those open in both pools; -1: none is."""
+    count = scopes(state)
+    for ahead in range(count):
+        scope = (state.counts[TURN] + ahead) % count
+        place = SCOPES + EACH * scope + OPEN
+        if state.counts[place] and other.counts[place]:
+            state.counts[TURN] = (scope + 1) % count
+            return scope
+    return -1
+
+
+@compiled
+def nth_open(state: State, begin: int, size: int, opened: int, count: int) -> int:
+    """The replica behind `count` open ones of a scope, of `size` of which `opened` are open."""
+    if opened == size:
+        return begin + count
+    for replica in range(begin, begin + size):
+        if not state.replicas[replica].closed:
+            if count == 0:
+                return replica
+            count -= 1
+    return -1
+
+
+@compiled
+def next_in_turn(state: State, scope: int, begin: int, size: int) -> int:
+    """The open replica of a scope whose turn it is."""
+    place = SCOPES + EACH * scope + NEXT
+    index = state.counts[place]
+    while state.replicas[begin + index].closed:
+        index = (index + 1) % size
+    state.counts[place] = (index + 1) % size
+    return begin + index
+
+
+@compiled
+def route(state: State, rules: Rules, policy: int, number: int, prompt: int, scope: int) -> int:
+    """The replica of a scope that request `number` of `prompt` tokens goes to.
+
+    Ties go to the lowest index; -1 when none is open.
+    """
+    size = len(state.replicas) // scopes(state)
+    begin, opened = scope * size, state.counts[SCOPES + EACH * scope + OPEN]
+    if opened == 0:
+        return -1
     if policy == 0:
-        chosen = state.counts[NEXT]
-        state.counts[NEXT] = (chosen + 1) % replicas
-        return chosen
+        return next_in_turn(state, scope, begin, size)
     if policy == POWER_OF_TWO:
         drawn = mixed(np.uint64(number))
-        one = np.int64(drawn % np.uint64(replicas))
-        other = np.int64((drawn >> np.uint64(32)) % np.uint64(replicas))
+        one = nth_open(state, begin, size, opened, np.int64(drawn % np.uint64(opened)))
+        drawn = drawn >> np.uint64(32)
+        other = nth_open(state, begin, size, opened, np.int64(drawn % np.uint64(opened)))
         lighter = load(state, rules, policy, other) < load(state, rules, policy, one)
         return other if lighter else one
     if policy >= PREFIX_AWARE:
-        return route_by_prefix(state, rules, policy, number, prompt)
-    chosen, least = 0, np.inf
-    for replica in range(replicas):
+        return route_by_prefix(state, rules, policy, number, prompt, begin, begin + size)
+    chosen, least = -1, np.inf
+    for replica in range(begin, begin + size):
+        if state.replicas[replica].closed:
+            continue
         held = load(state, rules, policy, replica)
         if held < least:
             chosen, least = replica, held
@@ -74,10 +124,17 @@ def route(state: State, rules: Rules, policy: int, number: int, prompt: int) -> 
 
 
 @compiled
-def route_by_prefix(state: State, rules: Rules, policy: int, number: int, prompt: int) -> int:
-    """The replica with the longest prefix in a cache, or with the fewest tokens to be."""
-    chosen, least = 0, np.inf
-    for replica in range(len(state.replicas)):
+def route_by_prefix(
+    state: State, rules: Rules, policy: int, number: int, prompt: int, begin: int, end: int
+) -> int:
+    """The open replica from `begin` to `end` with the longest prefix in a cache.
+
+    Or the one with the fewest tokens to be.
+    """
+    chosen, least = -1, np.inf
+    for replica in range(begin, end):
+        if state.replicas[replica].closed:
+            continue
         units = 0
         if rules.unit:
             units = prefix_units(state, rules, replica, number, prompt)

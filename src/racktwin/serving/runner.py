@@ -8,10 +8,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from racktwin.serving.flow import HEAP, SEEN, SIZE, STREAM, Flow, push, run_routed
+from racktwin.serving.fleet import EACH, NEXT, SCOPES, TURN
+from racktwin.serving.flow import HEAP, SEEN, SIZE, STREAM, Flow, push
 from racktwin.serving.kernel import run_round_robin
 from racktwin.serving.pool import Pool
-from racktwin.serving.router import NEXT, ROUTERS
+from racktwin.serving.routed import run_routed
+from racktwin.serving.router import ROUTERS
 from racktwin.serving.window import Window
 
 Sink = Callable[[NDArray[Any]], None]
@@ -61,7 +63,10 @@ class RoundRobin:
         runner = Routed(pool, self.window, self.sink, ROUTERS.index("round_robin"))
         runner.add(len(self.window))
         runner.released.marks[STREAM] = self.next
-        pool.state.counts[NEXT] = (self.window.base + self.next) % pool.replicas
+        dealt, scopes = self.window.base + self.next, pool.scopes
+        own = (dealt - np.arange(scopes) + scopes - 1) // scopes  # requests each scope had
+        pool.state.counts[TURN] = dealt % scopes
+        pool.state.counts[SCOPES + NEXT :: EACH] = own % (pool.replicas // scopes)
         return runner.releasing_turns()
 
     def add(self, rows: int) -> None:
@@ -82,7 +87,7 @@ class RoundRobin:
         end = int(np.searchsorted(window.arrival, until))
         rows = slice(self.next, end)
         turn = window.base + self.next
-        begin = (np.arange(pool.replicas, dtype=np.int64) - turn) % pool.replicas
+        begin = (pool.turns - turn) % pool.replicas
         pool.know(window.prefixes.known)
         pool.show(window.images)
         done = False

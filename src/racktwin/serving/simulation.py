@@ -45,7 +45,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     """How a stream is to be run.
 
     concurrency: requests in flight in a closed loop, 0 for an open load; it ends at `until`, s.
-    router: one of `ROUTERS`.
+    router: one of `ROUTERS`. scope: what a router sees, one of `deployment.SCOPES`.
     limits: of a good request, s; classes: those that have limits of their own.
     prefix_cache: on where the stream tells prefixes and the engine keeps them.
     resolution: s between readings, 0 for a free choice. expected: s of arrivals, 0 if not known.
@@ -57,6 +57,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     concurrency: int = 0
     until: float = math.inf
     router: str = "round_robin"
+    scope: str = "deployment"
     prefix_cache: bool = True
     limits: Limits = Limits()
     classes: tuple[SloClass, ...] = ()
@@ -209,7 +210,9 @@ class Simulation:
     def _pool(self, role: str, made: Rules, longest: int) -> Pool:
         pool = self.deployment.pools[role]
         replicas = self.deployment.copies * pool.replicas * pool.layout.pipeline
-        found = Pool(replicas, made, sized_clock(self.served.tables[role], made, longest))
+        scopes = self.deployment.copies if self.order.scope == "copy" else 1
+        sized = sized_clock(self.served.tables[role], made, longest)
+        found = Pool(replicas, made, sized, scopes=scopes)
         found.room_for_log(DRAWN if self.order.window else LOGGED)
         return found
 
