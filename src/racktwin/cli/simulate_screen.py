@@ -59,7 +59,10 @@ def warnings(outcome: Outcome) -> Iterator[str]:
     elif outcome.stopped:
         yield f"interrupted: {open_requests:,} requests are unfinished"
     elif outcome.short:
-        yield "too short for a steady state: let more requests come (--requests, --duration)"
+        more = "let more requests come (--requests, --duration)"
+        if outcome.warm_up and outcome.span.short:
+            more = f"sessions go on for {Seconds(outcome.warm_up)}; {more}"
+        yield f"too short for a steady state: {more}"
 
 
 def _latencies(found: Replay) -> RenderableType:
@@ -97,7 +100,10 @@ def _rates(found: Replay) -> Iterator[str]:
     for role, use in outcome.pools.items():
         yield f"{role:8}  {_use(role, use)}"
     total = found.watts * outcome.gpus
-    joules = f", {total / outcome.output:,.2f} J per output token" if outcome.output else ""
+    joules = ""
+    if outcome.output and outcome.requests:
+        joules = f", {total / outcome.output:,.2f} J per output token"
+        joules += f", {total / outcome.requests:,.0f} J per request"
     yield f"IT power  {found.watts:,.0f} W per GPU, {total / 1e3:,.1f} kW in all{joules}"
 
 

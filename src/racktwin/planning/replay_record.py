@@ -60,6 +60,8 @@ def record(found: Replay) -> dict[str, Any]:
         "in_flight": outcome.inside,
         "in_flight_by_little": _plain(outcome.little),
         "watts_per_gpu": found.watts,
+        "joules_per_request": _per(found.watts * outcome.gpus, outcome.requests),
+        "joules_per_output_token": _per(found.watts * outcome.gpus, outcome.output),
         "classes": [_class(each) for each in outcome.classes],
         "pools": {role: msgspec.structs.asdict(use) for role, use in outcome.pools.items()},
         "simulated_s": outcome.seconds,
@@ -80,6 +82,11 @@ def _class(each: Felt) -> dict[str, Any]:
         "good_share": each.attained,
         **{name: _spread(getattr(each, name)) for name in ("ttft", "tpot", "e2e", "queue")},
     }
+
+
+def _per(power: float, rate: float) -> float | None:
+    """J of each of `rate` things per s, at `power` W."""
+    return power / rate if rate else None
 
 
 def _plain(value: float) -> float | None:

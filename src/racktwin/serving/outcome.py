@@ -58,7 +58,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Figures over the span; rates per s over all copies.
 
     seconds: s simulated, cpu: CPU seconds it took. good: requests/s within the limits.
-    hits: share of input tokens found in a cache, 0..1. watts: of a GPU, joules: of a request, J.
+    hits: share of input tokens found in a cache, 0..1. watts: of a GPU. warm_up: s until sessions
+    of nearly every age can be under way, 0 where there are none.
     inside: mean requests in the pools, read off them; little: their rate times their mean time.
     growth: requests/s that the queue grew by, 0 when it did not. at_once: all came at the start.
     """
@@ -87,6 +88,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     overloaded: bool
     stopped: bool
     at_once: bool
+    warm_up: float
     pools: dict[str, Use]
     classes: tuple[Felt, ...] = ()
 
@@ -147,6 +149,7 @@ def outcome(run: Simulation) -> Outcome:
         overloaded=run.overloaded,
         stopped=run.stopped,
         at_once=run.at_once,
+        warm_up=warm_up(run),
         pools={role: _use(run, role, part) for role in run.runner.pools},
         classes=run.by_class.felt(sample, part.batches, requests, rank=definition.rank),
         **spreads,
@@ -157,7 +160,8 @@ def span(run: Simulation) -> Span:
     """The middle of the run.
 
     A tenth of the requests is left out at either end, and as many as are in flight on average;
-    where that leaves too few, or the tool's definition wants them all, every request counts.
+    with sessions also what comes before and after sessions of nearly every age can be under way.
+    Where that leaves too few, or the tool's definition wants them all, every request counts.
     """
     sample = run.sample
     used, end = sample.batches, run.last_finish
@@ -170,10 +174,27 @@ def span(run: Simulation) -> Span:
     known = min(run.arrived, used * sample.size)  # of an overload, no later one has finished
     edge = math.ceil(max(EDGE * known, inside) / sample.size)
     last = known // sample.size - edge
+    if warm := warm_up(run):
+        first = sample.first[:used]
+        steady = np.flatnonzero((first >= warm) & (first <= run.last_begun - warm))
+        if not len(steady):
+            return every
+        edge, last = max(edge, int(steady[0])), min(last, int(steady[-1]) + 1)
     if last - edge < max(1.0, LEAST * used):
         return every
     begin, end = float(sample.first[edge]), float(sample.first[min(last, used - 1)])
     return Span(edge, last, begin, end, False) if end > begin else every
+
+
+def warm_up(run: Simulation) -> float:
+    """Seconds until sessions of nearly every age can be under way, 0 without sessions.
+
+    A run begins with none. 95 % of the second half of the requests come no later than that after
+    the first of their session.
+    """
+    half = slice(run.ages.batches // 2, run.ages.batches)
+    found = run.ages.spread("age", half).p95
+    return found if math.isfinite(found) else 0.0
 
 
 def _rate(run: Simulation, column: Floats, part: Span) -> float:

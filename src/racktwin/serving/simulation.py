@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from racktwin.finding import BadInput, Finding
 from racktwin.serving.by_class import ByClass
+from racktwin.serving.conservation import broken
 from racktwin.serving.fleet import STEP, Floats, Ints, Rules
 from racktwin.serving.limits import Limits
 from racktwin.serving.metrics import DEFINITIONS, FIGURES, Definition, figures, gaps, good
@@ -79,6 +80,8 @@ class Simulation:
         self.ended = self.stopped = self.overloaded = False
         self.finished, self.last_finish = 0, 0.0
         self.sample = Sample(FIGURES, TOTALS)
+        self.ages = Sample(("age",), (), exact=False)  # of sessions when their turns come
+        self.last_begun = 0.0  # s, of the last session
         self.by_class = ByClass(FIGURES, TOTALS, order.classes, order.limits)
         self.gaps = Sample(("itl",), (), exact=False)
         self.left_over = np.zeros(0, STEP)
@@ -116,6 +119,8 @@ class Simulation:
         self.seconds = time.process_time() - begin
         if not self.finished and self.window.refused:
             raise BadInput([Finding("trace", self.refusal)], "simulate")
+        if self.served_all and (faults := [*broken(self)]):
+            raise RuntimeError(f"the simulation does not add up: {'; '.join(faults)}")
 
     @property
     def refusal(self) -> str:
@@ -265,6 +270,8 @@ class Simulation:
         totals = np.stack([input, results["output"], inside, results["cached"]]).astype(float)
         self.sample.add(number, results["arrival"], found, totals)
         self.by_class.add(which, number, results["arrival"], found, totals)
+        if window.turns:
+            self._age(rows, results["arrival"])
         self.finished += len(results)
         self.last_finish = max(self.last_finish, float(results["finish"].max()))
         if self.order.rows is not None:
@@ -277,6 +284,13 @@ class Simulation:
                 told["class"] = self.by_class.names(which)
             self.order.rows(told)
 
+    def _age(self, rows: Ints, arrival: Floats) -> None:
+        """Note how old the sessions of requests were when these came, s."""
+        begun = self.window.begun(rows, arrival)
+        self.last_begun = max(self.last_begun, float(begun.max()))
+        age, number = arrival - begun, rows + self.window.base
+        self.ages.add(number, arrival, age[None], np.empty((0, len(age))))
+
     def _read(self) -> None:
         """Note the readings at an edge of the timeline."""
         rows = [pool.readings() for pool in self.runner.pools.values()]
@@ -286,8 +300,13 @@ class Simulation:
         row = np.concatenate([[self.finished, inside, waiting], *rows])
         self.timeline.add(row, self.bin_gaps)
 
+    @property
+    def served_all(self) -> bool:
+        """Whether every request of the stream has ended."""
+        return self.ended and self.finished == self.arrived
+
     def _done(self) -> bool:
-        done = self.ended and self.finished == self.arrived
+        done = self.served_all
         waiting = self.timeline.rows[-1][WAITING]
         past = self.ended and self.timeline.times[-1] > DRAIN * self.window.last
         self.overloaded = waiting > QUEUED or ((done or past) and self.growth > 0)

@@ -38,7 +38,8 @@ class Window:
 
     index: place in the stream; arrival: s; prompt, output: tokens; after: row that must finish
     first, negative for none; pause: s behind it. finish: s, NaN until then. prefixes: their units.
-    images: see `fleet.State`; no row as long as none has any.
+    images: see `fleet.State`; no row as long as none has any. born: s at which the session of a
+    finished request began; turns: whether requests wait for others.
     """
 
     index: Ints
@@ -50,6 +51,7 @@ class Window:
     pause: Floats
     slo_class: Ints
     finish: Floats
+    born: Floats
 
     def __init__(self, fits: Fits, unit: int = 0, encoding: Encoding = no_images) -> None:
         self.fits, self.base, self.prefixes = fits, 0, Prefixes(unit)
@@ -59,7 +61,7 @@ class Window:
         self.refused_rows: set[int] = set()
         for name, dtype in COLUMNS.items():
             setattr(self, name, np.empty(0, dtype))
-        self.finish = np.empty(0)
+        self.finish, self.born, self.turns = np.empty(0), np.empty(0), False
 
     def __len__(self) -> int:
         return len(self.arrival)
@@ -88,7 +90,9 @@ class Window:
             joined = np.concatenate([getattr(self, name), added[name].astype(dtype)])
             setattr(self, name, joined)
         self.finish = np.concatenate([self.finish, np.full(len(index), np.nan)])
+        self.born = np.concatenate([self.born, np.full(len(index), np.nan)])
         waiting = before + np.flatnonzero(self.after[before:] >= 0)
+        self.turns |= len(waiting) > 0
         if len(waiting):  # from places in the stream to rows; rows long gone become -2
             place = np.searchsorted(self.index, self.after[waiting])
             known = self.index[place] == self.after[waiting]
@@ -106,6 +110,21 @@ class Window:
         before = np.zeros((len(self) - len(tokens) - len(self.images), IMAGE_COLUMNS))
         own = np.stack([tokens.astype(float), seconds, joules], axis=1)
         self.images = np.concatenate([self.images, before, own])
+
+    def begun(self, rows: Ints, arrival: Floats) -> Floats:
+        """When the sessions of these finished requests began, s; arrival: theirs.
+
+        What a request waited for has finished before, or is among them.
+        """
+        self.born[rows] = np.where(self.after[rows] < 0, arrival, np.nan)
+        left = rows[self.after[rows] >= 0]
+        while len(left):
+            found = self.born[self.after[left]]
+            self.born[left] = found
+            if np.isfinite(found).sum() == 0:
+                self.born[left] = arrival.min()
+            left = left[np.isnan(self.born[left])]
+        return self.born[rows]
 
     def _kept(self, stretch: Trace) -> NDArray[np.bool_]:
         """Rows that can be served: they fit, and so does what they wait for."""
@@ -128,7 +147,7 @@ class Window:
         done -= REMEMBERED if (self.after != -1).any() else 0
         if done <= 0 or 2 * done < len(self):
             return 0
-        for name in (*COLUMNS, "finish"):
+        for name in (*COLUMNS, "finish", "born"):
             setattr(self, name, getattr(self, name)[done:].copy())
         self.after[self.after >= 0] -= done
         gone = (self.after < 0) & (self.pause >= 0)

@@ -1,0 +1,64 @@
+"""Conservation: what a run that was served to its end must add up to, whatever happened in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from racktwin.serving.fleet import BUSY, DECODED, FINISHED, JOULES, LOSSES, PREFILLED
+from racktwin.serving.pool import Pool
+
+if TYPE_CHECKING:
+    from racktwin.serving.simulation import Simulation
+
+ROUNDING = 1e-9  # relative, of sums that are added in any order
+EVERY = slice(None)
+
+
+def broken(run: Simulation) -> Iterator[str]:
+    """What does not add up once every request has ended, a sentence each."""
+    pools = run.runner.pools
+    for role, pool in pools.items():
+        yield from (f"{role}: {fault}" for fault in _left(pool))
+        yield from (f"{role}: {fault}" for fault in _energy(run, pool))
+    yield from _tokens(run)
+    ended = sum(pool.state.sums[FINISHED] for role, pool in pools.items() if role != "prefill")
+    if "prefill" not in pools and ended != run.finished:
+        yield f"{ended:,.0f} requests ended, {run.finished:,} were collected"
+
+
+def _left(pool: Pool) -> Iterator[str]:
+    state = pool.state
+    if left := int(state.replicas["outstanding"].sum()):
+        yield f"{left:,} requests are left"
+    if state.counts[0] != len(state.slots):
+        yield f"{len(state.slots) - state.counts[0]:,} slots are not free"
+    if state.ranks["used"].any():
+        yield f"{state.ranks['used'].sum():g} blocks are in use"
+
+
+def _energy(run: Simulation, pool: Pool) -> Iterator[str]:
+    """A GPU draws its floor while it steps, and no more than its limit, W."""
+    chip = run.deployment.cluster.chip
+    busy, joules = pool.state.sums[BUSY], pool.state.sums[JOULES]
+    low, high = chip.idle_power * busy, chip.tdp * busy
+    if not low * (1 - ROUNDING) <= joules <= high * (1 + ROUNDING):
+        yield f"{joules:g} J in {busy:g} s of steps"
+    if busy > pool.replicas * run.last_finish * (1 + ROUNDING):
+        yield f"{busy:g} s of steps in {run.last_finish:g} s of {pool.replicas:,} replicas"
+
+
+def _tokens(run: Simulation) -> Iterator[str]:
+    """Input that was not cached is computed once, and again after a loss; output is won."""
+    pools, sample = run.runner.pools.values(), run.sample
+    computed, won, lost = (
+        sum(pool.state.sums[index] for pool in pools) for index in (PREFILLED, DECODED, LOSSES)
+    )
+    due = sample.total("input", EVERY) - sample.total("cached", EVERY)
+    if computed < due or (computed > due and not lost):
+        yield f"{computed:,.0f} tokens of prompts were computed, {due:,.0f} had to be"
+    wanted = sample.total("output", EVERY) - run.finished  # prompts give the first
+    gain = next(pool.rules.gain for role, pool in run.runner.pools.items() if role != "prefill")
+    most = wanted if gain == 1 else wanted + gain * run.finished
+    if won > most or (won < wanted and not lost):
+        yield f"{won:,.0f} tokens were won in decode steps, {wanted:,.0f} had to be"
