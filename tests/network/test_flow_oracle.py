@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from racktwin.network.advance import Rules, advance
+from racktwin.network.advance import advance
+from racktwin.network.backpressure import Rules
 from racktwin.network.filling import fill
 from racktwin.network.flow_oracle import Flow, fair_rates, finish_times
-from racktwin.network.problem import ACTIVE, Problem, Work, log, transposed, workspace
+from racktwin.network.problem import ACTIVE, Problem, Work, log, workspace
 from racktwin.network.tier import TIERS
+from racktwin.network.transpose import transposed
 
 CALM = Rules(ranks=1, levels=1, controlled=True, reaction=0.0, loss=0.0, grain=0.0)
 

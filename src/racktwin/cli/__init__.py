@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from racktwin import __version__
 from racktwin.finding import BadInput, Finding, unknown
@@ -20,8 +20,15 @@ VERBS = {
     "simulate": "what users feel when a trace or a synthetic load meets a deployment",
     "capacity": "the load a deployment sustains within its objectives, or what a load takes",
     "collective": "what nccl-tests should print on a fabric, why, and what a run of it lacks",
+    "fabric": "switches, cables, bandwidth and faults of a fabric; traffic of several jobs on it",
     "fit": "does a model load: weights, room for KV, largest context",
     "show": "clusters, racks, chips, models, engines, and the source of every figure",
+}
+SECOND = {
+    "fabric": {
+        "show": "what a fabric consists of, what it offers, what faults leave of it",
+        "simulate": "jobs that share a fabric: when each ends, and what the others cost it",
+    }
 }
 BAD_INPUT = 2
 INTERRUPTED = 130
@@ -73,18 +80,29 @@ def _drop_output() -> None:
 
 def overview() -> str:
     """The help of the command as a whole; printed without loading anything."""
-    verbs = "\n".join(f"  {verb:11}{about}" for verb, about in VERBS.items())
-    return (
-        f"racktwin {__version__}: a digital twin of rack-scale AI supercomputers\n\n"
-        f"  racktwin VERB ...\n\n{verbs}\n\n"
-        "  racktwin VERB --help    options and examples of a verb"
-    )
+    head = f"racktwin {__version__}: a digital twin of rack-scale AI supercomputers"
+    return _listed(head, "racktwin", VERBS)
+
+
+def _listed(head: str, command: str, verbs: Mapping[str, str]) -> str:
+    width = max(map(len, verbs)) + 1
+    lines = "\n".join(f"  {verb:{width}}{about}" for verb, about in verbs.items())
+    more = f"  {command} VERB --help    options and examples of a verb"
+    return f"{head}\n\n  {command} VERB ...\n\n{lines}\n\n{more}"
 
 
 def _run(verb: str, words: list[str]) -> int:
     """Run a verb; its exit code, 0 unless it returns another."""
     if verb not in VERBS:
         raise BadInput([unknown("verb", verb, VERBS)], "racktwin")
+    if verb in SECOND:
+        second = words[1] if len(words) > 1 else "--help"
+        if second in ("-h", "--help", "help"):
+            print(_listed(VERBS[verb], f"racktwin {verb}", SECOND[verb]))
+            return 0
+        if second not in SECOND[verb]:
+            raise BadInput([unknown("verb", second, SECOND[verb])], f"racktwin {verb}")
+        verb = f"{verb} {second}"
     from racktwin.cli.words import bind
 
     code = bind(verb, words)()

@@ -18,7 +18,10 @@ LONGEST = 40  # characters of a wrong word that are repeated
 
 
 def bind(verb: str, words: Sequence[str]) -> Callable[[], Any]:
-    """The call of `racktwin VERB ...` (words[0] is the verb), or BadInput with all findings."""
+    """The call of `racktwin VERB ...`, or BadInput with all findings.
+
+    words: the whole line, the verb in front; of 'fabric show' both words of it.
+    """
     garbled = [ascii(word)[:LONGEST] for word in words if _garbled(word)]
     if garbled:
         text = "is not text in the encoding of this shell"
@@ -30,14 +33,19 @@ def bind(verb: str, words: Sequence[str]) -> Callable[[], Any]:
         flags.extend(name for each in arguments for name in each.names if name.startswith("-"))
         found.extend(finding for each in arguments for finding in _faults(each))
 
-    app = App(
+    app = inner = App(
         "racktwin",
         default_parameter=Parameter(negative=()),
         help_format="plaintext",
         suppress_keyboard_interrupt=False,
         config=check,
     )
-    app.command(f"racktwin.cli.{verb}:{verb}", name=verb)
+    *groups, name = verb.split()
+    for group in groups:
+        outer, inner = inner, App(group)
+        outer.command(inner)
+    module = verb.replace(" ", "_")
+    inner.command(f"racktwin.cli.{module}:{module}", name=name)
     try:
         command, bound, unused, _ = app.parse_known_args(list(words))
     except CycloptsError as fault:

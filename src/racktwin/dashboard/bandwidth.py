@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 
 from racktwin.dashboard import svg
-from racktwin.finding import BadInput, Finding
+from racktwin.dashboard.chart_file import write_chart_file
 from racktwin.network.comparison import Judged
 from racktwin.network.expectation import Expectation
 from racktwin.units import Bytes
@@ -87,11 +85,4 @@ def write_chart(
     """Write the chart into a file, if one is named; what to say of it."""
     if not target:
         return ()
-    path = Path(target)
-    if path.is_dir() or not path.parent.is_dir():
-        reason = "is a folder" if path.is_dir() else "its folder does not exist"
-        raise BadInput([Finding("--svg", f"{target}: {reason}")], "collective")
-    rough = path.with_name(f".{path.name}.part")
-    rough.write_text(chart(found, measured), encoding="utf-8")
-    os.replace(rough, path)
-    return (f"wrote {target}",)
+    return write_chart_file(target, chart(found, measured), "collective")

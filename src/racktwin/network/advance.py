@@ -2,32 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from racktwin.network.backpressure import spread
+from racktwin.network.backpressure import Rules, spread
 from racktwin.network.compiled import compiled
 from racktwin.network.filling import fill
 from racktwin.network.problem import ACTIVE, DONE, ROWS, Log, Problem, Work
 
 ROUND = 1e-12  # relative error of a time
-
-
-class Rules(NamedTuple):
-    """How the network behaves.
-
-    ranks, levels: how many. controlled: whether senders slow down. reaction: s until they have;
-    loss: fraction of its share a passing flow loses then. grain: fraction of the time since the
-    start within which ends count as one, so that freed bandwidth is handed on at its end.
-    """
-
-    ranks: int
-    levels: int
-    controlled: bool
-    reaction: float
-    loss: float
-    grain: float
 
 
 @compiled
@@ -36,21 +18,18 @@ def advance(problem: Problem, work: Work, rules: Rules, log: Log) -> tuple[int, 
     waiting, count, rows, steps = 0, 0, 0, 0
     classes = len(problem.size)
     begin = now = problem.start[problem.order[0]]
-    calm, fullest = now, 0.0
+    fullest = 0.0
     while waiting < classes or count > 0:
         if count == 0:
             now = max(now, problem.start[problem.order[waiting]])
         while waiting < classes and problem.start[problem.order[waiting]] <= now:
             work.active[count] = problem.order[waiting]
             work.state[problem.order[waiting]] = ACTIVE
-            count, waiting, calm = count + 1, waiting + 1, now + rules.reaction
+            count, waiting = count + 1, waiting + 1
         fill(problem, work, count, rules.ranks)
-        congested = spread(problem, work, count, rules.levels)
-        if congested:
-            _settle(work, count, rules, calm > now)
-        limit = problem.start[problem.order[waiting]] - now if waiting < classes else np.inf
-        if congested and rules.controlled and calm > now:
-            limit = min(limit, calm - now)
+        limit = spread(problem, work, count, rules, now)
+        if waiting < classes:
+            limit = min(limit, problem.start[problem.order[waiting]] - now)
         step = min(limit, max(_first(work, count), rules.grain * (now - begin)))
         count = _move(problem, work, count, now, step)
         if rows == ROWS:
@@ -58,17 +37,6 @@ def advance(problem: Problem, work: Work, rules: Rules, log: Log) -> tuple[int, 
         fullest = max(fullest, _note(problem, work, log, rows, now, step))
         now, rows, steps = now + step, rows + 1, steps + 1
     return rows, steps, fullest
-
-
-@compiled
-def _settle(work: Work, count: int, rules: Rules, reacting: bool) -> None:
-    """Rates under congestion: blocked, or near their share once senders have slowed down."""
-    for position in range(count):
-        one = work.active[position]
-        if work.slow[one] < work.rate[one]:
-            if rules.controlled and not reacting:
-                work.slow[one] = work.rate[one] * (1 - rules.loss)
-            work.rate[one] = work.slow[one]
 
 
 @compiled

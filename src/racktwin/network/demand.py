@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from racktwin.network.links import BETWEEN, Links
-from racktwin.network.problem import Floats, Ints, Problem, transposed
+from racktwin.network.problem import Floats, Ints, Problem
+from racktwin.network.transpose import transposed
 
 MULTIPLIERS = (0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93)  # of the hash that finds equal paths
 
@@ -69,9 +70,11 @@ class Demand:
     ) -> None:
         """One class that moves in step: `shares` (ratio) flows of `size` B over each link.
 
-        start: s.
+        start: s. At its busiest link it competes like one flow: few of its flows are under way at
+        a time.
         """
         link = np.flatnonzero(shares > 0).astype(np.int64)
+        one = msgspec.structs.replace(service, weight=service.weight / float(shares[link].max()))
         self.batches.append(
             Batch(
                 job,
@@ -81,7 +84,7 @@ class Demand:
                 np.array([size]),
                 np.array([start]),
                 np.array([flows]),
-                service,
+                one,
             )
         )
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from racktwin.network.advance import Rules, advance
+from racktwin.network.advance import advance
+from racktwin.network.backpressure import Rules
 from racktwin.network.demand import Demand
 from racktwin.network.problem import Floats, Ints, Problem, log, workspace
 from racktwin.network.routing import Control, congestion

@@ -48,24 +48,29 @@ class Problem(NamedTuple):
 class Work(NamedTuple):
     """What is in progress.
 
-    rate, slow: B/s of each class's flow, and while a congestion spreads; left: B; finish: s;
-    bound: the link that limits it. room, weight, users: of each link: B/s left, weights (ratio)
-    and classes that still grow. pressure: B/s per weight that a blocked link passes, by level;
-    offered: B/s a receiver would be sent. moved, carried: B over each link in a step, in all.
-    keys, items: a heap of links by B/s.
+    rate, slow, eased: B/s of each class's flow, while a congestion spreads, and once senders have
+    slowed down; left: B; finish: s; bound, stuck: the link that limits it, that blocks it.
+    room, weight, users: of each link: B/s left, weights (ratio) and classes that still grow.
+    offered: B/s a receiver would be sent; since: s, when it was congested.
+    pressure: B/s per weight that a blocked link passes, by level.
+    moved, carried: B over each link in a step, in all. keys, items: a heap of links by B/s.
     """
 
     rate: Floats
     slow: Floats
     left: Floats
     finish: Floats
+    eased: Floats
     bound: Ints
+    stuck: Ints
+    hot: Ints
     state: Ints
     active: Ints
     room: Floats
     weight: Floats
     users: Ints
     offered: Floats
+    since: Floats
     pressure: Floats
     keys: Floats
     items: Ints
@@ -85,15 +90,6 @@ class Log(NamedTuple):
     peak: Floats
 
 
-def transposed(head: Ints, link: Ints, links: int) -> tuple[Ints, Ints]:
-    """Classes of each link, from links of each class."""
-    classes = np.repeat(np.arange(len(head) - 1), np.diff(head))
-    counts = np.bincount(link, minlength=links)
-    back_head = np.zeros(links + 1, np.int64)
-    np.cumsum(counts, out=back_head[1:])
-    return back_head, classes[np.argsort(link, kind="stable")]
-
-
 def workspace(problem: Problem, levels: int) -> Work:
     """Room to work in."""
     classes, links = len(problem.size), len(problem.capacity)
@@ -109,13 +105,17 @@ def workspace(problem: Problem, levels: int) -> Work:
         slow=floats(classes),
         left=problem.size.copy(),
         finish=np.full(classes, np.inf),
+        eased=floats(classes),
         bound=whole(classes),
+        stuck=whole(classes),
+        hot=whole(classes),
         state=whole(classes),
         active=whole(classes),
         room=floats(links),
         weight=floats(links),
         users=whole(links),
         offered=floats(links),
+        since=np.full(links, np.inf),
         pressure=floats(links * levels),
         keys=floats(links + 1),
         items=whole(links + 1),

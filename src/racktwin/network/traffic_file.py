@@ -18,7 +18,7 @@ from racktwin.finding import BadInput, Finding, unknown
 from racktwin.hardware import Cluster
 from racktwin.network.fault import Fault, read_faults
 from racktwin.network.problem import Ints
-from racktwin.network.routing import Control, Routing
+from racktwin.network.routing import CONTROLS, ROUTINGS, Control, Routing
 from racktwin.network.topology import Topology
 from racktwin.network.traffic import Job, Pattern, Traffic
 from racktwin.units import Bytes, Seconds
@@ -69,10 +69,30 @@ class TrafficKeys(msgspec.Struct, frozen=True, kw_only=True):
     jobs: dict[str, JobKeys]
 
 
-def read_traffic(
-    path: str | Path, routing: Routing | None = None, faults: str | None = None
-) -> Traffic:
-    """The traffic described in a file; routing and faults given here replace the file's."""
+class Given(msgspec.Struct, frozen=True):
+    """What a command line says instead of the file; draws: of hashes, count, at most `most`."""
+
+    routing: str | None = None
+    congestion: str | None = None
+    faults: str | None = None
+    draws: int = 1
+    most: int = 1
+
+    def findings(self) -> Iterator[Finding]:
+        """What of it is not known."""
+        if self.routing is not None and self.routing not in ROUTINGS:
+            yield unknown("--routing", self.routing, ROUTINGS)
+        if self.congestion is not None and self.congestion not in CONTROLS:
+            yield unknown("--congestion", self.congestion, CONTROLS)
+        if not 1 <= self.draws <= self.most:
+            yield Finding("--draws", f"expected 1 to {self.most:,}, found {self.draws:,}")
+
+
+def read_traffic(path: str | Path, given: Given | None = None) -> Traffic:
+    """The traffic described in a file, but for what is given otherwise."""
+    given = given or Given()
+    if wrong := list(given.findings()):
+        raise BadInput(wrong, str(path))
     node = catalog.read(path)
     reader = Reader(str(path))
     keys: TrafficKeys | None = reader.record(node, TrafficKeys, "", ())
@@ -80,7 +100,7 @@ def read_traffic(
         raise BadInput(sorted(reader.findings, key=lambda each: each.line or 0), str(path))
     cluster = _cluster(keys, Path(path))
     topology = Topology(cluster)
-    broken = _faults(keys, topology, faults)
+    broken = _faults(keys, topology, given.faults)
     made = _Jobs(node.value["jobs"], keys, topology)
     jobs = tuple(made.jobs())
     if made.findings:
@@ -88,8 +108,8 @@ def read_traffic(
     return Traffic(
         cluster=cluster,
         jobs=jobs,
-        routing=routing or keys.routing,
-        control=keys.congestion,
+        routing=given.routing or keys.routing,  # type: ignore[arg-type]
+        control=given.congestion or keys.congestion,  # type: ignore[arg-type]
         isolated=keys.isolation,
         faults=broken,
         seed=keys.seed,
