@@ -49,6 +49,7 @@ def fabric_show(
     from racktwin.cli.console import print_json, print_screen
     from racktwin.cli.fabric_screen import screen
     from racktwin.dashboard.chart_file import check_chart_file, write_chart_file
+    from racktwin.dashboard.fabric_drawing import fabric_drawing
     from racktwin.network.fault import read_faults
     from racktwin.network.health import Health
     from racktwin.network.inventory import inventory, loss
@@ -63,8 +64,6 @@ def fabric_show(
     lost = loss(health) if health.faults else None
     written: tuple[str, ...] = ()
     if svg:
-        from racktwin.dashboard.fabric_drawing import fabric_drawing
-
         drawing = fabric_drawing(health, counted, topology.cluster.title)
         written = write_chart_file(svg, drawing, "fabric show")
     if json:

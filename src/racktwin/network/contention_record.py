@@ -32,8 +32,10 @@ def record(found: Contention) -> dict[str, Any]:
         "busiest": [{"link": name, "utilisation": share} for name, share in found.busiest],
         "timeline": {
             "edge_s": line.edges.tolist(),
-            "mean": {name: each.tolist() for name, each in line.mean.items()},
-            "peak": {name: each.tolist() for name, each in line.peak.items()},
+            "tiers": [
+                {"tier": name, "mean": mean.tolist(), "peak": line.peak[name].tolist()}
+                for name, mean in line.mean.items()
+            ],
         },
         "assumptions": {
             "nic_efficiency": nic_efficiency(cluster),

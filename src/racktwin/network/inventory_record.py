@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from racktwin.network.inventory import Inventory, Loss
 from racktwin.network.routing import nic_efficiency
 from racktwin.network.topology import Topology
@@ -64,5 +62,15 @@ def record(topology: Topology, counted: Inventory, lost: Loss | None) -> dict[st
             "rate": cluster.nvlink,
             "bisection": domain.bisection,
         },
-        "left": None if lost is None else msgspec.to_builtins(lost),
+        "left": None if lost is None else _left(lost),
+    }
+
+
+def _left(lost: Loss) -> dict[str, Any]:
+    return {
+        "bisection": lost.bisection,
+        "nic_share": lost.nic,
+        "nvlink_share": lost.nvlink,
+        "uplink_share": lost.uplinks,
+        "cut_off": [{"gpu": gpu, "fault": why} for gpu, why in lost.cut.items()],
     }
