@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import msgspec
 import pytest
 
 import racktwin as rt
@@ -47,6 +50,20 @@ def test_capacity_of_a_deployment_and_of_a_model() -> None:
         rt.capacity("llama-3.1-8b", traffic)
     with pytest.raises(BadInput, match="p98"):
         rt.capacity(best.one, traffic, ttft="p98:1s")
+
+
+def test_simulate_takes_one_deployment_or_several(root: object, tmp_path: Path) -> None:
+    one = rt.deployment(f"{root}/examples/llama-3.1-70b-b200.yaml")
+    load = {"input": 1000, "output": 50, "requests": 2000, "slo_ttft": 0.5}
+    alone = rt.simulate(one, rate=20.0, **load)
+    assert 0 < alone.ttft.p50 < alone.ttft.p99 < alone.outcome.e2e.p99
+    half = msgspec.structs.replace(one, serve=msgspec.structs.replace(one.serve, replicas=2))
+    both = rt.simulate(half, half, rate=[20.0, 5.0], **load)
+    assert both.names == ("deployment 1", "deployment 2")
+    assert both.gpus == one.gpus
+    assert both.total("requests") == pytest.approx(25.0, rel=0.05)
+    with pytest.raises(BadInput, match="together 16 GPUs, 8 more than the 8 of hgx-b200"):
+        rt.simulate(one, one, rate=20.0, **load)
 
 
 def test_an_unknown_name_is_no_attribute() -> None:

@@ -12,6 +12,7 @@ __all__ = [
     "ms",
     "plan",
     "predict",
+    "simulate",
     "traffic",
 ]
 

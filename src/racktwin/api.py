@@ -9,6 +9,9 @@ plan.best.throughput_per_gpu
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +27,7 @@ from racktwin.models import Model, model
 from racktwin.models import model as load_model
 from racktwin.planning.ask import Ask
 from racktwin.planning.capacity_wish import FINALISTS
+from racktwin.planning.choice import Choice
 from racktwin.planning.demand import fixed, named
 from racktwin.planning.plan import Plan
 from racktwin.planning.plan import plan as search
@@ -35,6 +39,8 @@ from racktwin.serving.traffic import Traffic
 
 if TYPE_CHECKING:
     from racktwin.planning.capacity import Capacity
+    from racktwin.planning.neighbours import Neighbours
+    from racktwin.planning.replay import Replay
 
 __all__ = [
     "capacity",
@@ -45,8 +51,11 @@ __all__ = [
     "ms",
     "plan",
     "predict",
+    "simulate",
     "traffic",
 ]
+
+SECONDS = ("duration", "resolution")  # keywords that may be a number of s
 
 
 def ms(value: float) -> float:
@@ -186,3 +195,46 @@ def capacity(
 
 def _quiet(text: str) -> None:
     """Nobody watches."""
+
+
+def simulate(
+    *deployments: Deployment | Choice | str | Path,
+    engine: str | None = None,
+    classes: Sequence[str] = (),
+    **load: Any,
+) -> Replay | Neighbours:
+    """Put requests through a deployment, or several that share a cluster; `racktwin simulate`.
+
+    Keywords are its flags: trace, workload, input, output, rate (requests/s), concurrency,
+    requests, duration (s), seed, router, slo_ttft (s) ...; a list has one for each deployment.
+    """
+    from racktwin.planning.loads import Loads  # loads the compiler
+    from racktwin.planning.neighbours import together
+    from racktwin.planning.replay import replayed
+    from racktwin.planning.stream_wish import Wish
+
+    of_each = {each.name for each in dataclasses.fields(Loads)}
+    listed = {
+        name: list(map(partial(_typed, name), _listed(load.pop(name))))
+        for name in of_each & set(load)
+    }
+    typed = {name: _typed(name, value) for name, value in load.items()}
+    wish = Wish(classes=list(classes) or None, **typed)
+    wishes = Loads(**listed).each(wish, len(deployments))
+    subjects = [each.deployment if isinstance(each, Choice) else each for each in deployments]
+    if len(subjects) == 1:
+        return replayed(subjects[0], wishes[0], engine=engine)
+    return together(subjects, wishes, engine=engine)
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _typed(name: str, value: Any) -> Any:
+    """A value as it would be typed: a number of seconds gets its unit, a path is text."""
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, float | int) and (name.startswith("slo_") or name in SECONDS):
+        return f"{value!r} s"
+    return repr(value) if isinstance(value, float | int) and name == "rate" else value

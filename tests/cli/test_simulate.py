@@ -248,6 +248,88 @@ def test_classes_of_a_trace(
     assert set(printed(answer)) == documented(root, "simulate")
 
 
+OTHER = SERVE.replace("copies: 4", "copies: 3").replace("tensor: 1", "tensor: 2")
+CLUSTER = "cluster: {extends: hgx-b200, nodes: 2}"
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> tuple[str, str]:
+    for name, text in (("small", SERVE), ("large", OTHER)):
+        path = tmp_path / f"{name}.yaml"
+        path.write_text(text.replace("cluster: hgx-b200", CLUSTER))
+    return str(tmp_path / "small.yaml"), str(tmp_path / "large.yaml")
+
+
+def test_several_deployments_share_a_cluster(
+    capsys: pytest.CaptureFixture[str], two: tuple[str, str], tmp_path: Path, root: Path
+) -> None:
+    loads = (*LENGTHS, "--rate", "20/s", "--rate", "5/s", "--requests", "2000", "--slo-ttft", "1s")
+    out, requests = tmp_path / "run", tmp_path / "requests.parquet"
+    files = ("--out", str(out), "--requests-out", str(requests), "--trace-window", "10s:10.5s")
+    code, screen, _ = run(capsys, *two, *loads, *files)
+    assert code == 0
+    assert screen.startswith("2 deployments on 10 of the 16 GPUs of hgx-b200\n")
+    assert max(map(len, screen.splitlines())) <= 100
+    answer = json.loads((out / "simulate.json").read_text())
+    answer.pop("schema")
+    small, large = parts = answer.pop("deployments")
+    assert set(printed(answer)) | {"deployments[]"} == documented(
+        root, "simulate several deployments"
+    )
+    assert [each.pop("name") for each in parts] == ["small", "large"]
+    assert set(printed(small)) <= documented(root, "simulate")
+    for key in ("requests_per_s", "good_requests_per_s", "output_tokens_per_s"):
+        assert answer["total"][key] == pytest.approx(small[key] + large[key])
+    watts = sum(each["watts_per_gpu"] * each["gpus"] for each in parts)
+    assert answer["total"]["watts"] == pytest.approx(watts)
+    frame = pl.read_parquet(requests)
+    assert frame["deployment"].value_counts(sort=True)["count"].to_list() == [2000, 2000]
+    page = (out / "report.html").read_text()
+    assert page.count("<details") == 2
+    assert page.count("Written by racktwin") == 1
+    assert {each.name for each in out.glob("*.json")} == {
+        "simulate.json",
+        "steps-1.json",
+        "steps-2.json",
+    }
+    alone = (*LENGTHS, "--rate", "5/s", "--requests", "2000", "--slo-ttft", "1s", "--seed", "1")
+    one = json.loads(run(capsys, two[1], *alone, "--json")[1])  # the second has the next seed
+    assert {key: one[key] for key in large if key != "timeline"} == {
+        key: large[key] for key in large if key != "timeline"
+    }
+
+
+def test_deployments_that_cannot_stand_side_by_side(
+    capsys: pytest.CaptureFixture[str], two: tuple[str, str], file: str, tmp_path: Path
+) -> None:
+    loads = (*LENGTHS, "--rate", "20/s")
+    code, out, err = run(capsys, *two, two[1], two[1], *loads)
+    assert (code, out) == (2, "")
+    assert (
+        "small 4, large (2) 6, large (3) 6, large (4) 6: together 22 GPUs, 6 more than the" in err
+    )
+    _, _, err = run(capsys, two[0], file, *loads)
+    assert "deployment: is on hgx-b200 of 4,608 GPUs, small on hgx-b200 of 16 GPUs" in err
+    _, _, err = run(capsys, *two, *loads, "--rate", "3/s", "--rate", "4/s")
+    assert "--rate: is given 3 times for 2 deployments; once, or once for each" in err
+    _, _, err = run(capsys, two[0], *loads, "--rate", "3/s")
+    assert "--rate: is given 2 times for one deployment" in err
+    bad = tmp_path / "bad.yaml"
+    bad.write_text(SERVE.replace("vllm", "vlm"))
+    _, _, err = run(capsys, str(bad), two[0], str(tmp_path / "no.yaml"), *loads)
+    assert "bad: line 3" in err
+    assert "no: file: cannot be read" in err
+    six = tmp_path / "six.yaml"
+    text = Path(two[0]).read_text().replace("copies: 4", "copies: 1")
+    six.write_text(text.replace("tensor: 1", "attention_data: 6"))
+    _, _, err = run(capsys, two[0], str(six), str(six), *loads)
+    assert err == ""  # 6 and twice 1 in a domain of 8, twice
+    four = tmp_path / "four.yaml"
+    four.write_text(text.replace("tensor: 1", "tensor: 4"))
+    _, _, err = run(capsys, str(four), str(six), str(six), *loads)
+    assert "16 GPUs would do, but their replicas do not fit whole into NVLink domains of 8" in err
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -39,8 +39,8 @@ def screen(found: Replay, written: Sequence[str]) -> Iterator[RenderableType]:
     yield from _rates(found)
     yield ""
     yield f"counted:  {_counted(outcome)}"
-    yield f"evidence: TPOT mean {found.tpot.evidence}"
-    yield f"          TTFT mean {found.ttft.evidence}"
+    yield f"evidence: TPOT mean {found.mean_tpot.evidence}"
+    yield f"          TTFT mean {found.mean_ttft.evidence}"
     for note in found.notes:
         yield f"note:     {note}"
     yield f"simulated {Seconds(outcome.seconds)} in {outcome.cpu:.1f} s of CPU"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from cyclopts import App, Argument, ArgumentCollection, CycloptsError, Parameter
 
@@ -69,7 +69,8 @@ def _faults(argument: Argument) -> Iterator[Finding]:
         name = name.lstrip("-").upper()
     if argument.field_info.required and not argument.has_tokens:
         yield Finding(name, "is missing")
-    kind = str(getattr(argument.hint, "__name__", argument.hint)).partition(" ")[0]
+    kind = str(argument.hint if get_args(argument.hint) else argument.hint.__name__)
+    kind = kind.partition(" ")[0].removeprefix("list[").removesuffix("]")
     for word in (token.value for token in argument.tokens):
         if kind == "int" and not WHOLE.fullmatch(word):
             yield Finding(name, f"expected a whole number, found {word[:LONGEST]!r}")

@@ -31,8 +31,20 @@ POINTS = 120  # of a distribution
 
 def run_report(found: Replay, answer: dict[str, Any]) -> str:
     """The page as text. answer: the run as plain data."""
+    return page("run.html").render(**content(found, answer), version=__version__)
+
+
+def run_body(found: Replay, answer: dict[str, Any]) -> Markup:
+    """What the page says, without its frame."""
+    template = page("run.html")
+    context = template.new_context(content(found, answer))
+    return Markup("".join(template.blocks["content"](context)))
+
+
+def content(found: Replay, answer: dict[str, Any]) -> dict[str, Any]:
+    """What the template fills in."""
     outcome, deployment = found.outcome, found.deployment
-    return page("run.html").render(
+    return _words(
         model=deployment.model.title,
         cluster=f"{outcome.gpus:,} GPUs of {deployment.cluster.title}",
         question=f"{deployment.title}; {deployment.engine.name}; {outcome.arrived:,} {found.load}; "
@@ -49,9 +61,12 @@ def run_report(found: Replay, answer: dict[str, Any]) -> str:
         spreads=[Markup(each) for each in _distributions(found)],
         pools=answer["pools"],
         notes=found.notes,
-        evidence=[("TTFT", found.ttft.evidence), ("TPOT", found.tpot.evidence)],
-        version=__version__,
+        evidence=[("TTFT", found.mean_ttft.evidence), ("TPOT", found.mean_tpot.evidence)],
     )
+
+
+def _words(**given: Any) -> dict[str, Any]:
+    return given
 
 
 def _headline(found: Replay) -> Iterator[tuple[str, str, str]]:

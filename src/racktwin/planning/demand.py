@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import msgspec
 import numpy as np
 
-from racktwin import catalog
 from racktwin.finding import BadInput, Finding
 from racktwin.serving import mix
 from racktwin.serving.arrivals import Arrivals
@@ -70,8 +68,7 @@ def fixed(traffic: Traffic) -> Demand:
 
 def named(name: str) -> Demand:
     """The requests of a workload of the catalog, of a workload's YAML file, or of a trace."""
-    path = Path(name)
-    if path.suffix in (".yaml", ".yml") or not (catalog.is_path(name) or path.is_file()):
+    if mix.is_traffic(name):
         return _of_workload(mix.load(name))
     from racktwin.serving import traces  # readers of every format: only for a file
 

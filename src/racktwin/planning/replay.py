@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -15,15 +17,17 @@ from racktwin.planning.objective import idle_watts
 from racktwin.planning.stream_wish import Reader, Wish
 from racktwin.serving.outcome import Outcome, outcome
 from racktwin.serving.router import ALIKE
+from racktwin.serving.sample import Spread
 from racktwin.serving.simulation import Order, Rows, Simulation, Watch, simulate
 from racktwin.serving.steady import Served
+from racktwin.serving.trace import Trace
 from racktwin.units import Seconds
 
 
 class Replay(msgspec.Struct, frozen=True, kw_only=True):
     """A run with what it was asked.
 
-    load: in words. ttft, tpot: their means with the error of predictions of this kind. watts: IT
+    load: in words. mean_ttft, mean_tpot: with the error of predictions of this kind. watts: IT
     per GPU, its share of the rack included, W. notes: remarks on file and trace.
     """
 
@@ -32,8 +36,8 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True):
     load: str
     run: Simulation
     outcome: Outcome
-    ttft: Estimate
-    tpot: Estimate
+    mean_ttft: Estimate
+    mean_tpot: Estimate
     watts: float
     notes: tuple[str, ...]
 
@@ -46,22 +50,75 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True):
             f" {over} of {copies:,} copies" if copies > 1 else ""
         )
 
+    @property
+    def ttft(self) -> Spread:
+        """Time to first token, s; of every other figure see `outcome`."""
+        return self.outcome.ttft
 
-def replayed(
-    path: str | Path,
-    wish: Wish,
-    *,
-    engine: str | None = None,
-    rows: Rows | None = None,
-    watch: Watch | None = None,
-) -> Replay:
-    """Read the deployment, run the load and sum up; BadInput with every finding.
+    @property
+    def tpot(self) -> Spread:
+        """Time per output token after the first, s."""
+        return self.outcome.tpot
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ready:
+    """A deployment and its requests, all checked, before they are run.
+
+    load: in words. remarks: on the file. router: as asked for, by the flag or by the file.
+    """
+
+    deployment: Deployment
+    order: Order
+    stream: Iterator[Trace]
+    load: str
+    served: Served
+    remarks: tuple[str, ...]
+    router: str
+
+    def run(self, *, rows: Rows | None = None, watch: Watch | None = None) -> Replay:
+        """Run the load and sum up."""
+        deployment = self.deployment
+        order = msgspec.structs.replace(self.order, rows=rows, watch=watch)
+        run = simulate(self.served, self.stream, order)
+        notes = [*self.remarks, *run.notes, *filter(None, [run.refusal])]
+        if run.images:
+            notes.append(_images(run))
+        if run.stateful:
+            notes.append("no cache keeps a recurrent state for a prefix: all input is computed")
+        if run.order.router != self.router:
+            notes.append(f"router {deployment.router} is simulated as {run.order.router}")
+        answer = outcome(run)
+        notes += [
+            f"no request of class {each.name} counts" for each in answer.classes if not each.counted
+        ]
+        ttft, tpot, _ = errors(deployment)
+        return Replay(
+            deployment=deployment,
+            order=run.order,
+            load=self.load,
+            run=run,
+            outcome=answer,
+            mean_ttft=ttft.of(answer.ttft.mean, "s"),
+            mean_tpot=tpot.of(answer.tpot.mean, "s"),
+            watts=answer.watts + idle_watts(deployment.cluster),
+            notes=tuple(notes),
+        )
+
+
+def ready(subject: Deployment | str | Path, wish: Wish, engine: str | None = None) -> Ready:
+    """Read a deployment file and the load; BadInput with every finding.
 
     engine: another one than the file's.
     """
     found = Reader(wish)
-    order = msgspec.structs.replace(found.order(), rows=rows, watch=watch)
-    deployment, remarks = read_deployment(path, engine)
+    order = found.order()
+    notes: tuple[Finding, ...] = ()
+    if isinstance(subject, Deployment):
+        deployment, where = subject, subject.title
+    else:
+        deployment, notes = read_deployment(subject, engine)
+        where = str(subject)
     if wish.router is None:
         router = ALIKE.get(deployment.router, deployment.router)
         order = msgspec.structs.replace(order, router=router)
@@ -74,30 +131,15 @@ def replayed(
         for role, fit in served.memory.items()
         if not fit.loads
     ]:
-        raise BadInput(lacking, str(path))
-    run = simulate(served, stream, msgspec.structs.replace(order, expected=expected))
-    notes = [*map(str, remarks), *run.notes, *filter(None, [run.refusal])]
-    if run.images:
-        notes.append(_images(run))
-    if run.stateful:
-        notes.append("no cache keeps a recurrent state for a prefix: all input is computed")
-    if run.order.router != (wish.router or deployment.router):
-        notes.append(f"router {deployment.router} is simulated as {run.order.router}")
-    answer = outcome(run)
-    notes += [
-        f"no request of class {each.name} counts" for each in answer.classes if not each.counted
-    ]
-    ttft, tpot, _ = errors(deployment)
-    return Replay(
+        raise BadInput(lacking, where)
+    return Ready(
         deployment=deployment,
-        order=run.order,
+        order=msgspec.structs.replace(order, expected=expected),
+        stream=stream,
         load=load,
-        run=run,
-        outcome=answer,
-        ttft=ttft.of(answer.ttft.mean, "s"),
-        tpot=tpot.of(answer.tpot.mean, "s"),
-        watts=answer.watts + idle_watts(deployment.cluster),
-        notes=tuple(notes),
+        served=served,
+        remarks=tuple(map(str, notes)),
+        router=wish.router or deployment.router,
     )
 
 
@@ -112,3 +154,18 @@ def _images(run: Simulation) -> str:
         f"images of {run.images:,} requests take {mean} to encode on average, before their prompt: "
         f"{names}; host time assumed"
     )
+
+
+def replayed(
+    subject: Deployment | str | Path,
+    wish: Wish,
+    *,
+    engine: str | None = None,
+    rows: Rows | None = None,
+    watch: Watch | None = None,
+) -> Replay:
+    """Read the deployment, run the load and sum up; BadInput with every finding.
+
+    engine: another one than the file's.
+    """
+    return ready(subject, wish, engine).run(rows=rows, watch=watch)

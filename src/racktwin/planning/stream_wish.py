@@ -28,33 +28,22 @@ from racktwin.units import Quantity, Rate, Seconds
 REQUESTS = 20_000  # of a synthetic load, where neither a number nor a duration is given
 TURNS = 20  # and of a closed one, per request in flight
 MOST = 10**9
+OF_ONE = Parameter(parse=False)  # typed by way of `loads.Loads`
 Q = TypeVar("Q", bound=Quantity)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Wish:
-    """The load and the questions, as typed; None means nothing was said.
+    """The load of one deployment and the questions, as typed; None means nothing was said.
+
+    What is not described here differs from deployment to deployment: `loads.Loads`. scale: 1.
 
     Parameters
     ----------
-    trace
-        A file of requests; its format is recognised.
-    workload
-        Traffic by name, or a YAML file of it.
-    input
-        Input tokens of every request.
-    output
-        Output tokens of every request.
-    rate
-        Poisson arrivals: 2000/s; of a workload, its mean rate.
-    concurrency
-        Requests in flight instead, each followed by the next at once.
     requests
         The first so many requests.
     duration
         The requests of so long: 10min. A closed loop stops then.
-    scale
-        Arrivals so many times as fast, 1 by default.
     seed
         Another draw of the same statistics, 0 by default.
     router
@@ -64,12 +53,6 @@ class Wish:
         What a router sees: deployment (all copies) or copy; the file's by default.
     prefix_cache
         on or off; on by default, where the trace tells which prompts begin alike.
-    slo_ttft
-        A good request has its first token within: 2s.
-    slo_tpot
-        And takes no longer per token than: 50ms.
-    slo_e2e
-        And ends within: 30s.
     classes
         Limits of a class of requests: chat:ttft=1s,tpot=50ms,priority=0; or a YAML file of them.
     definitions
@@ -80,22 +63,22 @@ class Wish:
         Times whose steps go into steps.json of --out, for Perfetto: 10s:12s.
     """
 
-    trace: str | None = None
-    workload: str | None = None
-    input: int | None = None
-    output: int | None = None
-    rate: str | None = None
-    concurrency: int | None = None
+    trace: Annotated[str | None, OF_ONE] = None
+    workload: Annotated[str | None, OF_ONE] = None
+    input: Annotated[int | None, OF_ONE] = None
+    output: Annotated[int | None, OF_ONE] = None
+    rate: Annotated[str | None, OF_ONE] = None
+    concurrency: Annotated[int | None, OF_ONE] = None
     requests: int | None = None
     duration: str | None = None
-    scale: float = 1.0
+    scale: Annotated[float, OF_ONE] = 1.0
     seed: int = 0
     router: str | None = None
     scope: str | None = None
     prefix_cache: str = "on"
-    slo_ttft: str | None = None
-    slo_tpot: str | None = None
-    slo_e2e: str | None = None
+    slo_ttft: Annotated[str | None, OF_ONE] = None
+    slo_tpot: Annotated[str | None, OF_ONE] = None
+    slo_e2e: Annotated[str | None, OF_ONE] = None
     classes: Annotated[list[str] | None, Parameter(name="--class")] = None
     definitions: str = "vllm"
     resolution: str | None = None

@@ -208,3 +208,9 @@ def _made(each: Named, file: File, key: str, row: Node, found: list[Finding]) ->
         text = f"{named} has no times ({made.arrivals.law}); it cannot arrive beside others"
         found.append(fault(f"{key}.workload", text))
     return made
+
+
+def is_traffic(name: str) -> bool:
+    """Whether a name means a workload or its YAML file; else it is a file of requests."""
+    path = Path(name)
+    return path.suffix in (".yaml", ".yml") or not (catalog.is_path(name) or path.is_file())
