@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pytest
 
 from racktwin.cli import main
+from racktwin.cli.reflow import reflow
 from racktwin.cli.words import bind
 from racktwin.finding import BadInput
 
@@ -65,3 +68,39 @@ def test_bytes_that_are_no_text_are_refused(capsys: pytest.CaptureFixture[str]) 
     assert main(["fit", "\udcff.json", "--on", "h100", "--json"]) == 2
     out, err = capsys.readouterr()
     assert (out, "is not text" in err) == ("", True)
+
+
+def test_a_description_is_one_paragraph() -> None:
+    @dataclass
+    class Flags:
+        """Flags.
+
+        Parameters
+        ----------
+        one
+            A line and
+            another.
+        two
+            Alone.
+        """
+
+        one: int = 0
+
+    def verb(flags: object = None) -> None:
+        """Do it.
+
+        verb --one 1
+             --two 2
+
+        Parameters
+        ----------
+        flags
+            All of
+            them.
+        """
+
+    verb.__annotations__ = {"flags": Flags | None}
+    reflow(verb)
+    assert "verb --one 1\n     --two 2\n" in str(verb.__doc__)
+    assert str(verb.__doc__).endswith("flags\n    All of them.")
+    assert str(Flags.__doc__).endswith("one\n    A line and another.\ntwo\n    Alone.")

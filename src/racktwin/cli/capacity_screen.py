@@ -10,7 +10,14 @@ from rich.text import Text
 
 from racktwin.cli.console import table
 from racktwin.planning.capacity import Capacity, Sustained
-from racktwin.planning.capacity_words import levels, levels_of_curve, need, objectives, traffic
+from racktwin.planning.capacity_words import (
+    MOST,
+    levels,
+    levels_of_curve,
+    need,
+    objectives,
+    traffic,
+)
 from racktwin.planning.saturation import broken, holds
 
 
@@ -46,8 +53,9 @@ def _head(found: Capacity) -> Iterator[RenderableType]:
 
 def _ranking(found: Capacity) -> Table:
     shown = levels(found)
-    heads = [each.head for each in shown]
-    columns = ("GPUs", "requests/s", "per GPU", *heads, "good/s", "copies", "all/s")
+    roomy = len(shown) <= MOST
+    columns = ["GPUs", "requests/s", "per GPU", *(each.head for each in shown)]
+    columns += ["good/s", "copies", "all/s"] if roomy else ["copies", "all/s"]
     made = table("#", "deployment (one copy)", *columns, right=("#", *columns))
     for rank, each in enumerate(found.answers, 1):
         at = each.found.closest
@@ -58,7 +66,7 @@ def _ranking(found: Capacity) -> Table:
             f"{each.rate.value:,.4g} ±{each.rate.relative:.0%}" if each.rate.value else "none",
             f"{each.per_gpu:,.3g}",
             *(level.cell(at) for level in shown),
-            f"{at.good:,.4g}",
+            *([f"{at.good:,.4g}"] if roomy else []),
             f"{each.copies:,}",
             f"{each.rate.value * each.copies:,.4g}",
             style="bold green" if rank == 1 and each.rate.value else "",

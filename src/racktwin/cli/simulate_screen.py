@@ -52,9 +52,10 @@ def warnings(outcome: Outcome) -> Iterator[str]:
     """What the figures do not show, a sentence each."""
     open_requests = outcome.arrived - outcome.finished
     if outcome.overloaded:
+        left = f"{open_requests:,} requests are unfinished"
         yield (
             f"more than it can carry: the queue grows by {outcome.growth:,.4g} requests/s without "
-            f"bound; {open_requests:,} requests are unfinished"
+            f"bound; {left if open_requests else 'it was empty only after the last had come'}"
         )
     elif outcome.stopped:
         yield f"interrupted: {open_requests:,} requests are unfinished"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -9,6 +10,7 @@ from typing import Any, get_args
 
 from cyclopts import App, Argument, ArgumentCollection, CycloptsError, Parameter
 
+from racktwin.cli.reflow import reflow
 from racktwin.finding import BadInput, Finding, unknown
 
 WHOLE = re.compile(r"[+-]?[0-9]+")
@@ -45,7 +47,9 @@ def bind(verb: str, words: Sequence[str]) -> Callable[[], Any]:
         outer, inner = inner, App(group)
         outer.command(inner)
     module = verb.replace(" ", "_")
-    inner.command(f"racktwin.cli.{module}:{module}", name=name)
+    run = getattr(importlib.import_module(f"racktwin.cli.{module}"), module)
+    reflow(run)
+    inner.command(run, name=name)
     try:
         command, bound, unused, _ = app.parse_known_args(list(words))
     except CycloptsError as fault:

@@ -10,6 +10,7 @@ from racktwin.dashboard.scatter import ticks
 
 WIDTH, HEIGHT = 760.0, 220.0
 LEFT, BOTTOM, TOP, RIGHT = 70.0, 42.0, 22.0, 20.0
+LETTER = 6.5
 
 
 def curves(
@@ -56,8 +57,21 @@ def curves(
         colour = svg.PALETTE[index % len(svg.PALETTE)]
         points = [place(x, y) for x, y in zip(xs, row, strict=True) if math.isfinite(y)]
         marks.append(svg.curve(points, colour, name))
-        if len(rows) > 1:
-            at = WIDTH - RIGHT - 110 * (len(rows) - index)
-            marks.append(svg.rectangle(at, TOP - 16, 10, 10, colour))
-            marks.append(svg.words(at + 14, TOP - 7, name))
+    marks += _legend(list(rows)) if len(rows) > 1 else []
     return svg.drawing(WIDTH, HEIGHT, marks, f"{up} against {across}")
+
+
+def _legend(names: Sequence[str]) -> list[str]:
+    """Names of the curves, ending at the right edge."""
+    marks = []
+    x = WIDTH - RIGHT - sum(map(_width, names))
+    for index, name in enumerate(names):
+        marks.append(svg.rectangle(x, TOP - 16, 10, 10, svg.PALETTE[index % len(svg.PALETTE)]))
+        marks.append(svg.words(x + 14, TOP - 7, name))
+        x += _width(name)
+    return marks
+
+
+def _width(name: str) -> float:
+    """Of a name with its mark, about."""
+    return 30.0 + LETTER * len(name)

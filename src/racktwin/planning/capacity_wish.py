@@ -79,7 +79,7 @@ class Wish:
     requests
         Requests of one simulation; as many as replace those in flight 20 times by default.
     seed
-        Another draw of the same statistics, 0 by default.
+        Another draw of the same statistics.
     """
 
     on: str | None = None

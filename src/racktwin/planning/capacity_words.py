@@ -17,6 +17,7 @@ SCALES = {
     "e2e": (1.0, "s", ",.2f"),
 }  # of s, the unit shown, its form
 ALWAYS = ("ttft", "tpot")
+MOST = 2  # latencies that a row has room for twice
 
 
 class Shown(NamedTuple):
@@ -43,10 +44,13 @@ def levels(found: Capacity) -> list[Shown]:
 
 
 def levels_of_curve(found: Capacity) -> list[Shown]:
-    """The same with what is usual or middling before it."""
+    """The same, each with what is middling before it; not where that would be too many."""
+    shown = levels(found)
+    if len(shown) > MOST:
+        return shown
     return [
         Shown(each.figure, level)
-        for each in levels(found)
+        for each in shown
         for level in ("mean" if each.level == "p50" else "p50", each.level)
     ]
 

@@ -45,18 +45,18 @@ class Wish:
     duration
         The requests of so long: 10min. A closed loop stops then.
     seed
-        Another draw of the same statistics, 0 by default.
+        Another draw of the same statistics.
     router
         round_robin, least_outstanding, least_kv, power_of_two, input_balanced, prefix_aware,
         kv_aware.
     scope
         What a router sees: deployment (all copies) or copy; the file's by default.
     prefix_cache
-        on or off; on by default, where the trace tells which prompts begin alike.
+        on or off: whether the begin of a prompt that was computed before is kept.
     classes
         Limits of a class of requests: chat:ttft=1s,tpot=50ms,priority=0; or a YAML file of them.
     definitions
-        Metrics as these tools define them: vllm (default), aiperf, mlperf.
+        Metrics as these tools define them: vllm, aiperf, mlperf.
     resolution
         Time between the points of the time lines: 10s.
     trace_window
