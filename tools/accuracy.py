@@ -10,8 +10,10 @@ from datetime import date
 from operator import attrgetter
 from pathlib import Path
 
+import numpy as np
+
 from calibration import coverage, page, spread
-from racktwin.evidence import mlperf
+from racktwin.evidence import confidence, mlperf
 from racktwin.evidence.calibration.scored import Scored
 from racktwin.evidence.calibration.study import FOLDS, Study
 from racktwin.evidence.prediction import Prediction
@@ -51,8 +53,20 @@ def main() -> None:
     folded = study.out_of_fold()
     chips = study.left_out(lambda row: row.system)
     models = study.left_out(lambda row: row.model)
-    inside = ["## Intervals", "", "80 % intervals of rows from other curves.", ""]
-    inside += [*coverage.table(rows, folded), ""]
+    everything = np.ones(len(rows), dtype=bool)
+    spread.write(
+        list(spread.kinds(rows, folded, chips, models, everything)),
+        sorted({row.model for row in rows}),
+    )
+    spread.write_folds(
+        [
+            list(spread.kinds(rows, folded, chips, models, study.fold != each))
+            for each in range(FOLDS)
+        ]
+    )
+    confidence.kinds.cache_clear()
+    inside = ["## Intervals", "", "80 % intervals of rows from other folds.", ""]
+    inside += [*coverage.table(study, folded), ""]
     rack = Scored(
         mlperf.read(asked.folder / "mlperf_inference.csv", asked.folder / "mlperf_configs.csv")
     )
@@ -67,8 +81,6 @@ def main() -> None:
     )
     print(text)
     PAGE.write_text(text + "\n", encoding="utf-8")
-    lines = list(spread.kinds(rows, folded, chips, models))
-    spread.write(lines, sorted({row.model for row in rows}))
 
 
 def _introduction(scored: Scored) -> str:

@@ -7,10 +7,10 @@ from collections import Counter
 from datetime import date
 from pathlib import Path
 
-from calibration.write import write
+from calibration.write import write, write_folds
 from racktwin.evidence.calibration.fit import TPOT, TTFT
 from racktwin.evidence.calibration.scored import Scored
-from racktwin.evidence.calibration.study import Study
+from racktwin.evidence.calibration.study import FOLDS, Study
 
 MEASURED = Path(__file__).parents[2] / "shared" / "truth" / "serving_measured.csv"
 
@@ -29,6 +29,8 @@ def main() -> None:
     if not asked.dry_run:
         for path in write(study.best, rows, date.today().isoformat()):
             print(f"wrote {path}")
+        parts = [study.without(study.fold == each) for each in range(FOLDS)]
+        print(f"wrote {write_folds(parts, (row.curve for row in study.scored.rows))}")
 
 
 if __name__ == "__main__":

@@ -5,38 +5,29 @@ from __future__ import annotations
 import numpy as np
 
 from calibration.spread import FIGURES, ratios, traits
-from racktwin.evidence.calibration.study import FOLDS
-from racktwin.evidence.confidence import ENOUGH
-from racktwin.evidence.error import folds
-from racktwin.evidence.measurement import Measurement
+from racktwin.evidence.calibration.study import FREE, Study
+from racktwin.evidence.confidence import NAMES, QUEUED, interval
 from racktwin.evidence.prediction import Prediction
 
 HEAD = "| figure | rows | inside | median width | lower quartile |"
 
 
-def table(rows: list[Measurement], folded: list[Prediction]) -> list[str]:
+def table(study: Study, folded: list[Prediction]) -> list[str]:
     """A line per figure: the share inside the 80 % interval of its kind, and half its width.
 
-    The interval of a row comes from the rows of its chip, engine and role (of its role, where
-    those are few) on other curves.
+    The interval of a row is that without the rows of its fold.
     """
-    dealt = folds((row.curve for row in rows), FOLDS)
-    fold = np.array([dealt[row.curve] for row in rows])
-    kinds = [traits(row) for row in rows]
-    names = np.array(["|".join(kind) for kind in kinds])
-    roles = np.array([kind[2] for kind in kinds])
+    rows, folds = study.scored.rows, study.fold
     lines = [HEAD, "|---|---:|---:|---:|---:|"]
     for figure in FIGURES:
         found = ratios(rows, folded, figure)
-        known = np.isfinite(found)
         inside, widths = [], []
-        for row in np.flatnonzero(known):
-            others = known & (fold != fold[row])
-            alike = others & (names == names[row])
-            used = alike if alike.sum() >= ENOUGH else others & (roles == roles[row])
-            low, high = np.quantile(found[used], [0.1, 0.9])
-            inside.append(low <= found[row] <= high)
-            widths.append((high - low) / 2)
+        for index in np.flatnonzero(np.isfinite(found)):
+            named = dict(zip(NAMES, traits(rows[index]), strict=True))
+            regime = QUEUED if folded[index].limit != FREE else ""
+            band = interval(figure, **named, regime=regime, fold=int(folds[index]))  # type: ignore[arg-type]
+            inside.append(band.low <= found[index] <= band.high)
+            widths.append((band.high - band.low) / 2)
         middle = 100 * float(np.median(widths))
         tight = 100 * float(np.quantile(widths, 0.25))
         share = 100 * float(np.mean(inside))

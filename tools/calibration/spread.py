@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
+import io
 from collections.abc import Iterator
-from itertools import product
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from racktwin.evidence.confidence import ENOUGH
+from racktwin.evidence.calibration.study import FREE
+from racktwin.evidence.confidence import ENOUGH, FOLD_KINDS, NAMES, QUEUED, WIDER, Kind
+from racktwin.evidence.data import HERE
+from racktwin.evidence.error import quantiles
 from racktwin.evidence.measurement import Figure, Measurement
 from racktwin.evidence.prediction import Prediction
 from racktwin.hardware import cluster
 
-FILE = Path(__file__).parents[2] / "src" / "racktwin" / "evidence" / "data" / "intervals.yaml"
+FILE, FOLD_FILE = HERE / "intervals.yaml", HERE / FOLD_KINDS
 FIGURES: tuple[Figure, ...] = ("tpot", "ttft", "output_rate")
-LEAST = 3  # rows of which quantiles say anything
+Record = dict[str, str]
 
 
 def ratios(
@@ -48,44 +53,61 @@ def kinds(
     folded: list[Prediction],
     chips: list[Prediction],
     models: list[Prediction],
-) -> Iterator[str]:
-    """Lines of the data file: kinds from out-of-fold errors, the unseen from what was left out."""
+    use: NDArray[np.bool_],
+) -> Iterator[Record]:
+    """Kinds from out-of-fold errors of the rows in `use`, the unseen from what was left out."""
     known = [traits(row) for row in rows]
-    names = [sorted({each[index] for each in known}) for index in range(3)]
+    queued = np.array([each.limit != FREE for each in folded])
     for figure in FIGURES:
-        found = ratios(rows, folded, figure)
-        for chip, engine, role in product(("", *names[0]), ("", *names[1]), names[2]):
-            inside = [_matches(each, (chip, engine, role)) for each in known]
-            yield from _line(found[inside], figure=figure, chip=chip, engine=engine, role=role)
+        found = np.where(use, ratios(rows, folded, figure), np.nan)
+        for kept in reversed(WIDER):
+            groups = [tuple(n if k in kept else "" for k, n in zip(NAMES, each, strict=True))
+                      for each in known]  # fmt: skip
+            for names in sorted(set(groups)):
+                inside = np.array([group == names for group in groups])
+                for regime, part in (("", inside & ~queued), (QUEUED, inside & queued)):
+                    said = dict(zip(NAMES, names, strict=True)) | {"regime": regime}
+                    yield from _record(found[part], figure=figure, **said)
         for what, left in (("chip", chips), ("model", models)):
-            yield from _line(ratios(rows, left, figure), figure=figure, unseen=what)
+            values = np.where(use & ~queued, ratios(rows, left, figure), np.nan)
+            yield from _record(values, figure=figure, unseen=what)
 
 
-def traits(row: Measurement) -> tuple[str, str, str]:
-    """Chip, engine and role of a measurement: its kind."""
+def traits(row: Measurement) -> tuple[str, str, str, str]:
+    """Chip, engine, role and model of a measurement: its kind, in the order of `NAMES`."""
     role = "aggregated" if row.aggregated else "disaggregated"
-    return cluster(row.cluster).chip.name, row.engine.partition("-")[0], role
+    return cluster(row.cluster).chip.name, row.engine.partition("-")[0], role, row.model
 
 
-def _matches(traits: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
-    return all(name in ("", trait) for trait, name in zip(traits, wanted, strict=True))
-
-
-def _line(values: NDArray[np.float64], **names: str) -> Iterator[str]:
+def _record(values: NDArray[np.float64], **names: str) -> Iterator[Record]:
     values = values[np.isfinite(values)]
-    if len(values) < LEAST:
+    if len(values) < ENOUGH:
         return
-    low, high = np.quantile(values, [0.1, 0.9])
-    said = ", ".join(f"{key}: {name}" for key, name in names.items() if name)
-    yield f"  - {{{said}, low: {low:.3f}, high: {high:.3f}, rows: {len(values)}}}"
+    low, high = quantiles(values)
+    said = {key: name for key, name in names.items() if name}
+    yield {**said, "low": f"{low:.3f}", "high": f"{high:.3f}", "rows": f"{len(values)}"}
 
 
-def write(lines: list[str], models: list[str], path: Path = FILE) -> None:
+def write(records: list[Record], models: list[str], path: Path = FILE) -> None:
     """The data file of `racktwin.evidence.interval`."""
     head = [
-        "# Written by tools/accuracy.py: 10th and 90th percentile of measured over predicted,",
-        f"# out of fold; kinds of fewer than {ENOUGH} rows are widened by their neighbours.",
+        "# Written by tools/accuracy.py: 80 % of measured over predicted, out of fold,",
+        f"# of kinds of {ENOUGH} rows or more.",
         f"models: [{', '.join(models)}]",
         "kinds:",
     ]
+    lines = [
+        f"  - {{{', '.join(f'{key}: {value}' for key, value in record.items())}}}"
+        for record in records
+    ]
     path.write_text("\n".join([*head, *lines]) + "\n", encoding="utf-8")
+
+
+def write_folds(folds: list[list[Record]], path: Path = FOLD_FILE) -> None:
+    """The same without the rows of each fold."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, ("fold", *Kind.__struct_fields__), lineterminator="\n")
+    writer.writeheader()
+    for fold, records in enumerate(folds):
+        writer.writerows({"fold": fold, **record} for record in records)
+    path.write_bytes(gzip.compress(text.getvalue().encode(), 9, mtime=0))

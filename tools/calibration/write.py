@@ -4,12 +4,44 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from racktwin.evidence.calibration.fit import TPOT, TTFT, Constants
+from racktwin.evidence.calibration.folds import mark
 
 EPOCHS = Path(__file__).parents[2] / "src" / "racktwin" / "catalog" / "epochs"
 SOURCE = "fit on published serving measurements"
+
+
+FOLDS = Path(__file__).parents[2] / "src" / "racktwin" / "evidence" / "data" / "folds.yaml"
+
+
+def write_folds(parts: Sequence[Constants], curves: Iterable[str], path: Path = FOLDS) -> Path:
+    """The constants fitted without each fold; curves: those that were fitted."""
+    names = [constant.name for constant in TPOT + TTFT]
+    lines = [
+        "# Written by tools/calibrate.py: constants fitted without one fold of the curves each.",
+        f"count: {len(parts)}",
+        f"constants: [{', '.join(names)}]",
+        "values:",
+    ]
+    for part in parts:
+        values = [
+            f"{name}: [{', '.join(f'{getattr(found, each):.3g}' for each in names)}]"
+            for name, found in part.items()
+        ]
+        lines += [f"  - {values[0]}", *(f"    {value}" for value in values[1:])]
+    marks = sorted({mark(curve) for curve in curves})
+    rows = [", ".join(f'"{each}"' for each in marks[start : start + 8])
+            for start in range(0, len(marks), 8)]  # fmt: skip
+    lines += [
+        "curves: [  # marks of the curves that were fitted",
+        *(f"  {row}," for row in rows),
+        "]",
+    ]
+    path.write_text("\n".join([*lines, ""]), encoding="utf-8")
+    return path
 
 
 def write(constants: Constants, rows: Counter[str], date: str, folder: Path = EPOCHS) -> list[Path]:

@@ -41,21 +41,31 @@ def fit(rows: pl.DataFrame, base: int, link: float) -> records.Record:
     rows: tokens, ranks, experts, copies (sent per token), size (bytes of a copy), seconds.
     base: ranks from which terms grow. link: line rate, B/s, above which no bandwidth is fitted.
     """
-    terms = Terms(*(rows[name].n_unique() > 1 for name in ("ranks", "experts", "size")))
-    found = _fit(rows, base, link, terms)
+    found = _fit(rows, base, link, _terms(rows))
     truth = rows["seconds"].to_numpy()
-    fold = rows["tokens"].rank("dense").to_numpy() % FOLDS
-    held = np.empty(rows.height)
-    for each in range(FOLDS):
-        inside = pl.Series(fold != each)
-        held[fold == each] = seconds(
-            _fit(rows.filter(inside), base, link, terms), rows.filter(~inside)
-        )
-    error = records.error(records.off(seconds(found, rows), truth), records.off(held, truth))
+    without = held(rows, base, link)
+    error = records.error(records.off(seconds(found, rows), truth), records.off(without, truth))
     values = {name: records.rounded(getattr(found, name)) for name in NAMES}
     if not rows["size"].to_numpy().any():  # nothing is sent
         values |= {"bandwidth": link, "fan_loss": 0.0}
     return {**values, "ranks": base, "error": error}
+
+
+def held(rows: pl.DataFrame, base: int, link: float) -> Array:
+    """Every fifth size predicted by the constants of the rest, s, in the order of the rows."""
+    terms = _terms(rows)
+    fold = rows["tokens"].rank("dense").to_numpy() % FOLDS
+    found = np.empty(rows.height)
+    for each in range(FOLDS):
+        inside = pl.Series(fold != each)
+        found[fold == each] = seconds(
+            _fit(rows.filter(inside), base, link, terms), rows.filter(~inside)
+        )
+    return found
+
+
+def _terms(rows: pl.DataFrame) -> Terms:
+    return Terms(*(rows[name].n_unique() > 1 for name in ("ranks", "experts", "size")))
 
 
 def without_ranks(rows: pl.DataFrame, base: int, link: float) -> dict[int, Array]:

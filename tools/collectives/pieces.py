@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from collectives import records
 from racktwin.network.curve import Array, Curve
@@ -26,21 +27,31 @@ def fit(size: Array, truth: Array, most: int = 4) -> records.Record:
 
     Jitter is not fitted, but counted in the errors: a message slower than a much larger one.
     """
-    calm = truth <= JITTER * np.minimum.accumulate(truth[::-1])[::-1]
+    calm = _calm(truth)
     curve = best(size[calm], truth[calm], most)
-    held = []
-    for i in range(1, len(size) - 1):
-        rest = calm & (np.arange(len(size)) != i)
-        held.append(float(best(size[rest], truth[rest], most).seconds(size[i])))
     return {
         "upto": records.rounded_all(curve.upto),
         "alpha": records.rounded_all(curve.alpha),
         "bandwidth": records.rounded_all(curve.bandwidth),
         "largest": float(size[-1]),
         "error": records.error(
-            records.off(curve.seconds(size), truth), records.off(np.array(held), truth[1:-1])
+            records.off(curve.seconds(size), truth),
+            records.off(held(size, truth, most), truth[1:-1]),
         ),
     }
+
+
+def held(size: Array, truth: Array, most: int = 4) -> Array:
+    """Each inner size (bytes) predicted by the curve of the others, s."""
+    calm, found = _calm(truth), []
+    for i in range(1, len(size) - 1):
+        rest = calm & (np.arange(len(size)) != i)
+        found.append(float(best(size[rest], truth[rest], most).seconds(size[i])))
+    return np.array(found)
+
+
+def _calm(truth: Array) -> NDArray[np.bool_]:
+    return np.asarray(truth <= JITTER * np.minimum.accumulate(truth[::-1])[::-1])
 
 
 def best(size: Array, truth: Array, most: int) -> Curve:

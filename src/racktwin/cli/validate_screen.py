@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from racktwin.cli.console import table
+from racktwin.evidence.error import Errors
 from racktwin.evidence.validation.point import Validation
 from racktwin.evidence.validation.sweep import SHIPPED
 from racktwin.evidence.validation.tally import Group, Summary, Tally
@@ -26,6 +27,10 @@ TITLES = {
     "power": "power",
     "throughput": "throughput",
 }
+HELD = {
+    "out of fold": "predicted by constants that saw no row of the same curve",
+    "left out": "predicted from the table without the point",
+}
 MOST_GROUPS = 24  # lines of one trait
 MOST_REASONS = 8
 MOST_NOTES = 6
@@ -39,12 +44,12 @@ def screen(validation: Validation, found: Summary) -> Iterator[RenderableType]:
     scored = any(each.errors.count for each in found.everything.figures)
     if scored:
         yield ""
-        yield _whole(found)
+        yield _whole(validation, found)
         for by in dict.fromkeys(group.by for group in found.groups):
             yield ""
             yield _groups(by, [each for each in found.groups if each.by == by])
         yield ""
-        yield from _legend(validation)
+        yield from _legend(validation, found)
     elif found.everything.answered:
         yield "nothing measured stands in the rows: predicted, not scored"
     yield from _remarks(validation, found)
@@ -56,7 +61,8 @@ def overview(pairs: Sequence[tuple[Validation, Summary]]) -> Iterator[Renderable
     for validation, found in pairs:
         for tally in found.trusted.figures:
             if tally.errors.count:
-                made.add_row(validation.set, TITLES.get(tally.figure, tally.figure), *_cells(tally))
+                title = TITLES.get(tally.figure, tally.figure)
+                made.add_row(validation.set, title, *_cells(tally, of=tally.honest))
     yield made
     yield ""
     for validation, found in pairs:
@@ -76,29 +82,43 @@ def _head(validation: Validation, found: Summary) -> Iterator[RenderableType]:
         yield Text(f"of {validation.source}", no_wrap=True)
 
 
-def _whole(found: Summary) -> Table:
+def _whole(validation: Validation, found: Summary) -> Table:
     made = table("figure", "", *COLUMNS, right=COLUMNS)
-    doubted = found.doubted > 0
     for with_, without in zip(found.everything.figures, found.trusted.figures, strict=True):
-        title = TITLES.get(with_.figure, with_.figure)
-        if without.errors.count:
-            made.add_row(title, "", *_cells(without))
-            title = ""
-        if doubted and with_.errors.count != without.errors.count:
-            made.add_row(title, "with doubted rows", *_cells(with_))
-        for group in found.apart:
-            for tally in group.figures:
-                if tally.figure == with_.figure and tally.errors.count:
-                    made.add_row("", f"apart: {group.name}", *_cells(tally))
+        lines = list(_lines(validation, found, with_, without))
+        for index, (name, cells) in enumerate(lines):
+            title = TITLES.get(with_.figure, with_.figure) if not index else ""
+            made.add_row(title, name, *cells)
     return made
 
 
-def _cells(tally: Tally) -> tuple[str, ...]:
-    off = tally.errors
+def _lines(
+    validation: Validation, found: Summary, with_: Tally, without: Tally
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The lines of a figure: what they are of, and their cells."""
+    held = without.held.count > 0
+    if without.errors.count:
+        yield "", _cells(without, intervals=not held)
+    if held:
+        yield validation.held, _cells(without, of=without.held)
+    if found.doubted and with_.errors.count != without.errors.count:
+        yield "with doubted rows", _cells(with_, of=with_.honest)
+    for group in found.apart:
+        for tally in group.figures:
+            if tally.figure == with_.figure and tally.errors.count:
+                yield f"apart: {group.name}", _cells(tally, of=tally.honest)
+    for noise in found.noise:
+        if noise.figure == with_.figure and noise.configurations:
+            yield "repeated runs", _cells(without, of=noise.errors, intervals=False)
+
+
+def _cells(tally: Tally, *, of: Errors | None = None, intervals: bool = True) -> tuple[str, ...]:
+    off = of or tally.errors
     shares = [_share(each) for each in (off.mean, off.median, off.p90)]
     bias = f"{100 * off.bias:+.1f} %" if math.isfinite(off.bias) else ""
     width = f"±{50 * tally.width:.0f} %" if math.isfinite(tally.width) else ""
-    return f"{off.count:,}", *shares, bias, _share(tally.coverage, 0), width
+    inside = (_share(tally.coverage, 0), width) if intervals else ("", "")
+    return f"{off.count:,}", *shares, bias, *inside
 
 
 def _share(value: float, digits: int = 1) -> str:
@@ -115,7 +135,12 @@ def _groups(by: str, groups: Sequence[Group]) -> Table:
             made.add_column(head, justify="right")
     largest = sorted(groups, key=lambda group: -group.answered)[:MOST_GROUPS]
     for group in sorted(largest, key=_order):
-        cells = [_cells(each)[1:5] for n in shown for each in group.figures if each.figure == n]
+        cells = [
+            _cells(each, of=each.honest)[1:5]
+            for n in shown
+            for each in group.figures
+            if each.figure == n
+        ]
         made.add_row(group.name, f"{group.answered:,}", *(cell for four in cells for cell in four))
     if len(groups) > MOST_GROUPS:
         made.add_row(f"{len(groups) - MOST_GROUPS} more: --json")
@@ -127,9 +152,13 @@ def _order(group: Group) -> tuple[float, str]:
     return (float(group.name) if group.name.isdigit() else 0.0), group.name
 
 
-def _legend(validation: Validation) -> Iterator[RenderableType]:
+def _legend(validation: Validation, found: Summary) -> Iterator[RenderableType]:
     yield "errors are |predicted / measured - 1|; bias is the median signed error; width is half"
     yield "the 80 % interval over the prediction"
+    if any(each.held.count for each in found.everything.figures):
+        yield f"{validation.held}: {HELD[validation.held]}, and so are intervals and groups"
+    if any(each.configurations for each in found.noise):
+        yield "repeated runs: of one configuration, against their mean; no prediction can be nearer"
 
 
 def _remarks(validation: Validation, found: Summary) -> Iterator[RenderableType]:

@@ -1,8 +1,8 @@
 """How far to trust a prediction of some kind: intervals from out-of-fold errors.
 
-data/intervals.yaml is written by tools/accuracy.py. A kind is a figure on a chip under an engine
-in a role. What was never measured takes the errors of predictions for a chip (or a model) that
-was left out of the fit.
+data/intervals.yaml is written by tools/accuracy.py. A kind is a figure of a model on a chip under
+an engine in a role and a regime. What was never measured takes the errors of predictions for a
+chip (or a model) that was left out of the fit.
 """
 
 from __future__ import annotations
@@ -15,11 +15,20 @@ import msgspec
 from racktwin import catalog
 from racktwin.estimate import Estimate
 from racktwin.evidence import data
+from racktwin.evidence.data import HERE
 from racktwin.evidence.measurement import Figure
+from racktwin.evidence.table import rows
 from racktwin.finding import BadInput, Finding
 
 Role = Literal["aggregated", "disaggregated"]
-ENOUGH = 10  # rows; below, a kind is judged together with wider ones
+ENOUGH = 15  # rows; below, a kind is judged together with wider ones
+QUEUED = "queued"  # the regime of predictions that say the queue is full
+FOLD_KINDS = "fold_intervals.csv.gz"  # kinds without the rows of one fold
+NAMES = ("chip", "engine", "role", "model")
+WIDER = (  # which names a kind keeps, from the nearest kind to the widest
+    *(NAMES, ("chip", "role", "model"), ("chip", "engine", "role")),
+    *(("chip", "role"), ("engine", "role"), ("role",)),
+)
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,6 +41,8 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     chip: str = ""
     engine: str = ""
     role: str = ""
+    model: str = ""
+    regime: str = ""
     unseen: str = ""
     low: float
     high: float
@@ -59,33 +70,58 @@ class Interval(msgspec.Struct, frozen=True):
 
 
 @cache
-def _kinds() -> tuple[Kind, ...]:
-    return tuple(msgspec.convert(each, Kind) for each in data.load("intervals")["kinds"])
+def kinds(fold: int | None = None) -> tuple[Kind, ...]:
+    """The kinds of all rows, or of those outside of a fold."""
+    if fold is None:
+        return tuple(msgspec.convert(each, Kind) for each in data.load("intervals")["kinds"])
+    table = (row for _, row in rows(HERE / FOLD_KINDS, ("fold",)))
+    own = [
+        {k: v for k, v in row.items() if k != "fold"} for row in table if row["fold"] == f"{fold}"
+    ]
+    return tuple(msgspec.convert(each, Kind, strict=False) for each in own)
+
+
+@cache
+def _by_name(fold: int | None) -> dict[tuple[str, ...], Kind]:
+    return {
+        (each.figure, each.regime, *(getattr(each, name) for name in NAMES)): each
+        for each in kinds(fold)
+        if not each.unseen
+    }
 
 
 def interval(
-    figure: Figure, *, chip: str, engine: str, role: Role, model: str = "", epoch: str = ""
+    figure: Figure,
+    *,
+    chip: str,
+    engine: str,
+    role: Role,
+    model: str = "",
+    regime: str = "",
+    epoch: str = "",
+    fold: int | None = None,
 ) -> Interval:
     """The 80 % interval of predictions of `figure` on `chip` under `engine` in `role`.
 
-    model: its catalog name; one that was never measured widens the interval. epoch: its name; one
-    that a user fitted has the interval of its own points, on what they were measured on.
+    model: its catalog name; one that was never measured widens the interval. regime: '' or
+    'queued'. epoch: its name; one that a user fitted has the interval of its own points, on what
+    they were measured on. fold: whose rows do not count.
     """
-    found = _shipped(figure, chip, engine, role, model)
+    named = {"chip": chip, "engine": engine, "role": role, "model": model}
+    found = _shipped(figure, named, regime, fold)
     own = _own(epoch) if epoch else None
     if own is None:
         return found
-    band, rows = own.intervals[figure], f"{own.intervals[figure].rows} points of {epoch}"
+    band, points = own.intervals[figure], f"{own.intervals[figure].rows} points of {epoch}"
     away = [
         name
         for name, known in ((chip, own.chips), (model, own.models), (role, own.roles))
         if name and name not in known
     ]
     if not away:
-        return Interval(band.low, band.high, f"{rows} ({_spread(band.low, band.high)})")
+        return Interval(band.low, band.high, f"{points} ({_spread(band.low, band.high)})")
     low, high = min(band.low, found.low), max(band.high, found.high)
-    text = f"{rows}, none of {' or '.join(away)}; {found.text}"
-    return Interval(low, high, text)
+    return Interval(low, high, f"{points}, none of {' or '.join(away)}; {found.text}")
 
 
 class _Band(msgspec.Struct, frozen=True):
@@ -114,51 +150,47 @@ def _own(epoch: str) -> _Own | None:
         raise BadInput([Finding("calibrated", text)], entry.node.file) from None
 
 
-def _shipped(figure: Figure, chip: str, engine: str, role: Role, model: str) -> Interval:
-    found = _widest_needed(figure, chip, engine, role)
+def _shipped(figure: Figure, named: dict[str, str], regime: str, fold: int | None) -> Interval:
+    chip, model = named["chip"], named["model"]
+    known = _by_name(fold)
+    if not any(key[0] == figure and key[2] == chip for key in known):
+        found = _unseen(figure, "chip", fold)
+    else:
+        found = _nearest(figure, named, regime, known)
     measured = set(data.load("intervals")["models"])
     if not model or model in measured:
         return _worded(found, chip)
-    left = _unseen(figure, "model")
+    left = _unseen(figure, "model", fold)
     return Interval(
-        min(found.low, left.low),
-        max(found.high, left.high),
+        min(found.low, left.low, 1.0),
+        max(found.high, left.high, 1.0),
         f"{model} was never measured: errors of {left.rows:,} rows whose model was left out",
     )
 
 
-def _widest_needed(figure: Figure, chip: str, engine: str, role: Role) -> Kind:
-    rows = {
-        (each.chip, each.engine, each.role): each
-        for each in _kinds()
-        if each.figure == figure and not each.unseen
-    }
-    exact = rows.get((chip, engine, role))
-    if exact and exact.rows >= ENOUGH:
-        return exact
-    if not any(key[0] == chip for key in rows):
-        return _unseen(figure, "chip")
-    wider = [
-        rows[key] for key in ((chip, "", role), ("", engine, role), ("", "", role)) if key in rows
-    ]
-    enough = next((each for each in wider if each.rows >= ENOUGH), wider[-1])
-    if exact is None:
-        return enough
-    return msgspec.structs.replace(
-        exact, low=min(exact.low, enough.low), high=max(exact.high, enough.high)
-    )
+def _nearest(
+    figure: Figure, named: dict[str, str], regime: str, known: dict[tuple[str, ...], Kind]
+) -> Kind:
+    """The nearest kind of enough rows, in the regime where that has some."""
+    for each in dict.fromkeys((regime, "")):
+        for kept in WIDER:
+            names = (named[name] if name in kept else "" for name in NAMES)
+            kind = known.get((figure, each, *names))
+            if kind is not None and kind.rows >= ENOUGH:
+                return kind
+    raise LookupError(f"no interval of {figure} in role {named['role']}")
 
 
-def _unseen(figure: Figure, what: str) -> Kind:
-    return next(each for each in _kinds() if each.figure == figure and each.unseen == what)
+def _unseen(figure: Figure, what: str, fold: int | None) -> Kind:
+    return next(each for each in kinds(fold) if each.figure == figure and each.unseen == what)
 
 
 def _worded(kind: Kind, chip: str) -> Interval:
     if kind.unseen:
         start = f"{chip} was never measured: errors of {kind.rows:,} rows whose chip was left out"
     else:
-        names = [each for each in (kind.chip, kind.engine, kind.role) if each]
-        start = f"{kind.rows} measured {' '.join(names)} points"
+        names = (kind.chip, kind.engine, kind.model, kind.role, kind.regime)
+        start = f"{kind.rows} measured {' '.join(each for each in names if each)} points"
     text = f"{start} ({_spread(kind.low, kind.high)})"
     return Interval(min(kind.low, 1.0), max(kind.high, 1.0), text)
 

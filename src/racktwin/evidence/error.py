@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from zlib import crc32
 
 import msgspec
 import numpy as np
@@ -13,6 +13,7 @@ class Errors(msgspec.Struct, frozen=True):
     """Relative errors of a set of predictions, each a fraction of the measured value.
 
     count: rows scored; mean, median, p90: of the absolute errors; bias: median signed error.
+    log_p90: 90th percentile of |ln predicted / measured|, 1.
     """
 
     count: int
@@ -20,6 +21,7 @@ class Errors(msgspec.Struct, frozen=True):
     median: float
     p90: float
     bias: float
+    log_p90: float = np.nan
 
 
 def errors(predicted: ArrayLike, measured: ArrayLike) -> Errors:
@@ -35,6 +37,7 @@ def errors(predicted: ArrayLike, measured: ArrayLike) -> Errors:
         median=float(np.median(off)),
         p90=float(np.quantile(off, 0.9)),
         bias=float(np.median(signed)),
+        log_p90=float(np.quantile(np.abs(np.log1p(signed)), 0.9)),
     )
 
 
@@ -51,9 +54,18 @@ def relative(
         return np.where((other > 0) & (one > 0), one / other - 1, np.nan)
 
 
-def folds(curves: Iterable[str], count: int) -> dict[str, int]:
-    """Fold (0 to count-1) of every curve: curves of one name never part, folds are even in size.
+def quantiles(values: ArrayLike) -> tuple[float, float]:
+    """Ends that hold 80 % of further values like these (any unit), however few there are.
 
-    Deterministic: curves in order of their names are dealt out like cards.
+    The 10th and the 90th of a hundred such values and one more: order statistics, so that few
+    values reach farther.
     """
-    return {name: index % count for index, name in enumerate(sorted(set(curves)))}
+    ordered = np.sort(np.asarray(values, dtype=float))
+    count = len(ordered)
+    low, high = (count + 1) // 10, -(-9 * (count + 1) // 10)
+    return float(ordered[max(low, 1) - 1]), float(ordered[min(high, count) - 1])
+
+
+def fold(curve: str, count: int) -> int:
+    """Fold (0 to count-1) of a curve: that of its name, whatever other curves there are."""
+    return crc32(curve.encode()) % count

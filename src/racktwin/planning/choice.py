@@ -10,6 +10,7 @@ from racktwin.engine.memory import MemoryFit
 from racktwin.engine.table import StepTable
 from racktwin.estimate import Estimate, Evidence
 from racktwin.evidence.confidence import Interval, Role, interval, power
+from racktwin.evidence.measurement import Figure
 from racktwin.models.layout import Layout
 from racktwin.planning.ask import Ask
 from racktwin.planning.limit import limit
@@ -17,6 +18,8 @@ from racktwin.planning.objective import it_watts
 from racktwin.planning.packing import copies
 from racktwin.planning.pools import Priced
 from racktwin.planning.search import Candidates
+
+FIGURES: tuple[Figure, ...] = ("ttft", "tpot", "output_rate")
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,13 +169,12 @@ def errors(deployment: Deployment) -> tuple[Interval, Interval, Interval]:
     """Intervals of TTFT, TPOT and rate of predictions of this kind."""
     role: Role = "aggregated" if deployment.serve else "disaggregated"
     chip, engine = deployment.cluster.chip.name, deployment.engine.engine
-    kind = {"chip": chip, "engine": engine, "model": deployment.model.name}
-    kind["epoch"] = deployment.engine.name
-    return (
-        interval("ttft", role=role, **kind),
-        interval("tpot", role=role, **kind),
-        interval("output_rate", role=role, **kind),
+    name, epoch = deployment.model.name, deployment.engine.name
+    ttft, tpot, rate = (
+        interval(figure, chip=chip, engine=engine, role=role, model=name, epoch=epoch)
+        for figure in FIGURES
     )
+    return ttft, tpot, rate
 
 
 def inverse(error: Interval) -> Interval:

@@ -20,7 +20,7 @@ from racktwin.evidence.calibration.fit import (
     started,
 )
 from racktwin.evidence.calibration.scored import Scored, figures
-from racktwin.evidence.error import folds
+from racktwin.evidence.error import fold
 from racktwin.evidence.measurement import Measurement
 from racktwin.evidence.prediction import Prediction
 
@@ -77,8 +77,12 @@ class Study:
 
     def out_of_fold(self) -> list[Prediction]:
         """Every row predicted by constants fitted on other curves."""
-        dealt = folds((row.curve for row in self.scored.rows), FOLDS)
-        return self.left_out(lambda row: str(dealt[row.curve]))
+        return self.left_out(lambda row: str(fold(row.curve, FOLDS)))
+
+    @property
+    def fold(self) -> NDArray[np.int64]:
+        """The fold of every row."""
+        return np.array([fold(row.curve, FOLDS) for row in self.scored.rows])
 
 
 def linearised(

@@ -12,8 +12,18 @@ from racktwin.evidence import kernel_table
 from racktwin.evidence.data import HERE
 from racktwin.evidence.error import errors
 from racktwin.evidence.kernel_table import COLUMNS, KEYS, SHAPES
-from racktwin.evidence.validation.point import Point, Track, Validation, Value, cell, untracked
+from racktwin.evidence.table_error import table_error
+from racktwin.evidence.validation.point import (
+    Many,
+    Point,
+    Track,
+    Validation,
+    Value,
+    cell,
+    untracked,
+)
 from racktwin.evidence.validation.sweep import SHIPPED
+from racktwin.evidence.validation.thinned import Thinned, left_out
 from racktwin.hardware import chip as known_chip
 from racktwin.kernels.experts import experts_work
 from racktwin.kernels.grouped import Grouped
@@ -34,7 +44,8 @@ BELOW = 0.95  # of the roofline: such expert times reach only some of the expert
 POINTS = "kernel_points.csv.gz"
 NOTES = (
     "a row is a table; GEMM and experts: the fastest kernel of any framework counts",
-    "about half of the points are stored; errors at those that are not: kernel-tables.md",
+    "left out: the size is taken out of the table, or never was in it; not at a table's ends",
+    "shapes that nobody measured: docs/reference/kernel-tables.md",
 )
 
 
@@ -46,6 +57,7 @@ def kernels(points: str | Path | None = None, track: Track[Any] = untracked) -> 
     return Validation(
         set="kernels",
         source=SHIPPED if points is None else str(points),
+        held="left out",
         header=HEADER,
         added=ADDED,
         by=BY,
@@ -64,20 +76,25 @@ def _shipped() -> list[pl.DataFrame]:
 def _point(line: int, rows: pl.DataFrame) -> Point | None:
     """One table: all its points at once."""
     chip, operator, framework, dtype = (str(rows[name][0]) for name in KEYS)
-    priced = Kernels(known_chip(chip), "trtllm" if framework == "any" else framework)
-    predicted, measured, evidence = [np.zeros(0)], [np.zeros(0)], ""
+    engine = "trtllm" if framework == "any" else framework
+    priced = Kernels(known_chip(chip), engine)
+    thinned = [Thinned(known_chip(chip), engine, parity) for parity in (0, 1)]
+    parts, evidence = [], ""
     for shape, part in rows.group_by(SHAPES[operator], maintain_order=True):
         batch, tokens = (part[name].to_numpy().astype(float) for name in ("batch", "tokens"))
-        price, least = _price(priced, operator, dtype, [int(each) for each in shape], batch, tokens)
+        call = operator, dtype, [int(each) for each in shape], batch, tokens
+        price, least = _price(priced, *call)
         truth = part["seconds"].to_numpy()
-        real = truth >= BELOW * least
-        predicted.append(np.broadcast_to(price.seconds, truth.shape)[real])
-        measured.append(truth[real])
+        predicted = np.broadcast_to(price.seconds, truth.shape)
+        held = _held(thinned, predicted, call)
+        parts.append(np.stack([predicted, truth, held])[:, truth >= BELOW * least])
         evidence = evidence or str(price.evidence)
-    many = np.concatenate(predicted), np.concatenate(measured)
-    if not len(many[0]):
+    predicted, truth, held = np.concatenate(parts, axis=1)
+    if not len(truth):
         return None
-    off = errors(*many)
+    band = table_error("kernels", operator, chip)
+    many = Many(predicted, truth, held, *((band.low, band.high) if band else ()))
+    off = errors(predicted, truth)
     cells = dict(zip(HEADER, (chip, operator, framework, dtype, f"{off.count}"), strict=True))
     figures = zip(ADDED, (off.mean, off.median, off.p90, off.bias), strict=False)
     return Point(
@@ -89,6 +106,14 @@ def _point(line: int, rows: pl.DataFrame) -> Point | None:
         traits={"chip": chip, "operator": operator, "dtype": dtype, "framework": framework},
         evidence=evidence,
     )
+
+
+def _held(thinned: Sequence[Thinned], predicted: Any, call: Any) -> Any:
+    """Times from the tables without each point, s; NaN at the ends of a table."""
+    without = [np.broadcast_to(_price(each, *call)[0].seconds, predicted.shape) for each in thinned]
+    parity, inside = left_out(thinned[0].axis, call[-1])
+    held = np.where(parity == 0, without[0], np.where(parity == 1, without[1], predicted))
+    return np.where(inside, held, np.nan)
 
 
 def _price(

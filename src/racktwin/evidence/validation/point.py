@@ -17,11 +17,23 @@ Track = Callable[[Sequence[T]], Iterable[T]]
 """Passes the items of a long loop on, and may show how far it is."""
 
 
+class Held(msgspec.Struct, frozen=True):
+    """A figure predicted by what never saw its row, with an interval made without it.
+
+    value, low, high: any unit, that of the table's column; low, high: None where nobody knows.
+    """
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
 class Value(msgspec.Struct, frozen=True, kw_only=True):
     """A predicted figure with its 80 % interval.
 
     value, low, high, measured: any unit, that of the table's column. low, high: None where nobody
     knows; measured: None where the row says nothing.
+    held: the same without the row; None where the prediction saw no measurement of this kind.
     doubt: why the measured value is not trusted, '' when it is.
     apart: a regime whose errors are reported on their own, '' for the usual one.
     """
@@ -31,23 +43,45 @@ class Value(msgspec.Struct, frozen=True, kw_only=True):
     low: float | None = None
     high: float | None = None
     measured: float | None = None
+    held: Held | None = None
     doubt: str = ""
     apart: str = ""
 
     @property
-    def held(self) -> bool | None:
-        """Whether the interval holds the measured value; None without either."""
-        if self.measured is None or self.low is None or self.high is None:
+    def unseen(self) -> Held:
+        """The prediction that did not see the row: `held`, or this one where it never did."""
+        return self.held or Held(self.value, self.low, self.high)
+
+    @property
+    def inside(self) -> bool | None:
+        """Whether the interval made without the row holds its measured value; None without."""
+        found = self.unseen
+        if self.measured is None or found.low is None or found.high is None:
             return None
-        return self.low <= self.measured <= self.high
+        return found.low <= self.measured <= found.high
+
+
+class Many(msgspec.Struct, frozen=True):
+    """A figure at all points of a table, any unit.
+
+    predicted, measured: arrays; held: predicted where the point was taken out of the table, NaN
+    where it could not be; low, high: interval of measured over held, 1, NaN where nobody knows.
+    """
+
+    predicted: Array
+    measured: Array
+    held: Array
+    low: float = np.nan
+    high: float = np.nan
 
 
 class Point(msgspec.Struct, frozen=True, kw_only=True):
     """A row and its answer: either `values`, or the `reason` there are none.
 
     cells: the row as it was given. columns: the cells that `points.csv` adds.
-    traits: what rows are grouped by. repeated: the same row stands above.
-    many: where a row stands for a whole table, all (predicted, measured) of a figure.
+    traits: what rows are grouped by. repeated: the same row stands above. configuration: what
+    ran, the same in all runs of it.
+    many: where a row stands for a whole table, all of its points.
     """
 
     line: int
@@ -58,11 +92,15 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     evidence: str = ""
     reason: str = ""
     repeated: bool = False
-    many: Mapping[str, tuple[Array, Array]] = {}
+    configuration: str = ""
+    many: Mapping[str, Many] = {}
 
 
 class Validation(msgspec.Struct, frozen=True, kw_only=True):
-    """A table of points. added: the columns `points.csv` adds; by: traits to group by."""
+    """A table of points. added: the columns `points.csv` adds; by: traits to group by.
+
+    held: what predictions that did not see their row are called.
+    """
 
     set: str
     source: str
@@ -70,6 +108,7 @@ class Validation(msgspec.Struct, frozen=True, kw_only=True):
     added: tuple[str, ...]
     by: tuple[str, ...]
     points: tuple[Point, ...]
+    held: str = "out of fold"
     notes: tuple[str, ...] = ()
 
     @property

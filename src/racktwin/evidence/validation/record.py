@@ -7,8 +7,9 @@ import io
 import math
 from typing import Any
 
+from racktwin.evidence.error import Errors
 from racktwin.evidence.validation.point import Validation
-from racktwin.evidence.validation.tally import Group, Summary, Tally
+from racktwin.evidence.validation.tally import Group, Noise, Summary, Tally
 
 
 def record(validation: Validation, found: Summary) -> dict[str, Any]:
@@ -24,6 +25,7 @@ def record(validation: Validation, found: Summary) -> dict[str, Any]:
         "all": _figures(found.everything),
         "trusted": _figures(found.trusted),
         "apart": [_group(each) for each in found.apart],
+        "noise": [_noise(each) for each in found.noise if each.configurations],
         "groups": [_group(each) for each in found.groups],
         "reasons": [{"reason": text, "rows": count} for text, count in found.reasons],
         "notes": list(validation.notes),
@@ -45,16 +47,30 @@ def _figures(group: Group) -> list[dict[str, Any]]:
 
 
 def _tally(tally: Tally) -> dict[str, Any]:
-    found = tally.errors
+    held = _errors(tally.held)
     return {
         "figure": tally.figure,
-        "scored": found.count,
-        "mean": _finite(found.mean),
-        "median": _finite(found.median),
-        "p90": _finite(found.p90),
-        "bias": _finite(found.bias),
+        "scored": tally.errors.count,
+        **_errors(tally.errors),
+        **{f"held_{name}": value for name, value in held.items()},
         "coverage": _finite(tally.coverage),
         "width": _finite(tally.width),
+    }
+
+
+def _errors(found: Errors) -> dict[str, float | None]:
+    names = ("mean", "median", "p90", "bias", "log_p90")
+    return {name: _finite(getattr(found, name)) for name in names}
+
+
+def _noise(noise: Noise) -> dict[str, Any]:
+    found = noise.errors
+    return {
+        "figure": noise.figure,
+        "configurations": noise.configurations,
+        "runs": found.count,
+        "mean": _finite(found.mean),
+        "p90": _finite(found.p90),
     }
 
 

@@ -11,12 +11,24 @@ import msgspec
 
 from racktwin.evidence import cells as grid
 from racktwin.evidence import completion
+from racktwin.evidence.calibration.folds import held, without
+from racktwin.evidence.calibration.rescale import Rescaled, neutral
+from racktwin.evidence.calibration.study import FREE
 from racktwin.evidence.condition import number
-from racktwin.evidence.confidence import Interval, Role, interval
-from racktwin.evidence.measurement import Figure, Measurement, deployment
-from racktwin.evidence.prediction import predict
+from racktwin.evidence.confidence import QUEUED as FULL
+from racktwin.evidence.confidence import Interval, interval
+from racktwin.evidence.measurement import Measurement, deployment
+from racktwin.evidence.prediction import Prediction, predict
 from racktwin.evidence.suspicion import doubts
-from racktwin.evidence.validation.point import Point, Track, Validation, Value, cell, untracked
+from racktwin.evidence.validation.point import (
+    Held,
+    Point,
+    Track,
+    Validation,
+    Value,
+    cell,
+    untracked,
+)
 from racktwin.evidence.validation.sweep import Form, Row, sweep
 from racktwin.serving.steady import Served
 
@@ -31,8 +43,10 @@ FORM = Form(
     ),
     by=("chip", "engine", "model"),
 )
-FREE = "the load"  # limit of a prediction whose requests wait for nothing but service
 QUEUED = "predicted queue full"
+FIGURES = ("tpot", "ttft", "output_rate")
+RUN = ("id", "measured_on", "image", "complete", *grid.MEASURED)  # columns of a run
+SAME = tuple(name for name in FORM.known if name not in RUN)  # columns of its configuration
 MILLI = 1e3
 
 
@@ -60,6 +74,8 @@ class Priced:
 
     def __init__(self) -> None:
         self._known: dict[tuple[object, ...], Served] = {}
+        self._bare: dict[tuple[object, ...], Served] = {}
+        self._folds: dict[tuple[object, ...], Served] = {}
 
     def of(self, row: Measurement) -> tuple[Served, str]:
         """The deployment a row was measured on; the second part says which memory it exceeds.
@@ -67,16 +83,34 @@ class Priced:
         What was measured did run: a deployment that does not fit by the account is priced as if
         its cache held all sequences.
         """
-        key = row.cluster, row.model, row.precision, row.kv, row.fraction, row.engine, row.pools
+        key = _key(row)
         if key not in self._known:
             self._known[key] = Served(deployment(row), row.fraction or None)
-        served = self._known[key]
+        return self._fitting(self._known[key], row)
+
+    def without(self, row: Measurement, fold: int) -> Served:
+        """The same under constants fitted without a fold of the published curves."""
+        key = (*_key(row), fold)
+        if key not in self._folds:
+            bare = self._bare.get(key[:-1])
+            if bare is None:
+                asked = deployment(row)
+                asked = msgspec.structs.replace(asked, engine=neutral(asked.engine))
+                bare = self._bare[key[:-1]] = Served(asked, row.fraction or None)
+            self._folds[key] = Rescaled(bare, without(fold, row.engine))
+        return self._fitting(self._folds[key], row)[0]
+
+    def _fitting(self, served: Served, row: Measurement) -> tuple[Served, str]:
         context = row.traffic.input + row.traffic.output
         small = [role for role, fit in served.memory.items() if fit.sequences(context) < 1]
         if not small:
             return served, ""
         text = f"no request fits into the memory of {' and '.join(small)}: priced as if it did"
         return _roomy(served), text
+
+
+def _key(row: Measurement) -> tuple[object, ...]:
+    return row.cluster, row.model, row.precision, row.kv, row.fraction, row.engine, row.pools
 
 
 def _roomy(served: Served) -> Served:
@@ -95,7 +129,7 @@ def _point(given: Row, line: int, priced: Priced) -> Point:
     row = completion.measurement(given, line)
     served, short = priced.of(row)
     of = traits(row, served.deployment.cluster.chip.name)
-    values, why = _values(row, given, served, of)
+    values, why = _values(row, given, (served, priced), of)
     text = "; ".join(each for each in (why, short, *_said(row)) if each)
     return Point(
         line=line,
@@ -103,27 +137,23 @@ def _point(given: Row, line: int, priced: Priced) -> Point:
         columns={**_columns(values), "evidence": text, "reason": ""},
         values=values,
         traits=of,
+        configuration="|".join(given.get(name) or "" for name in SAME),
         evidence=text,
     )
 
 
 def _values(
-    row: Measurement, given: Row, served: Served, of: Mapping[str, str]
+    row: Measurement, given: Row, priced: tuple[Served, Priced], of: Mapping[str, str]
 ) -> tuple[tuple[Value, ...], str]:
     """TTFT and TPOT in ms, output tokens/s/GPU by Little's law from both; what they rest on."""
-    found = predict(row, served)
+    found = predict(row, priced[0])
     measured = {"ttft": _number(given, "ttft_mean_ms"), "tpot": _number(given, "tpot_mean_ms")}
-    rates = {
-        "tpot": found.tpot * MILLI,
-        "ttft": found.ttft * MILLI,
-        "output_rate": _rate(row, found.ttft, found.tpot),
-    }
     if measured["ttft"] and measured["tpot"]:
         seconds = (measured[name] or 0.0 for name in ("ttft", "tpot"))
         measured["output_rate"] = _rate(row, *(each / MILLI for each in seconds))
-    queue = QUEUED if found.limit != FREE else ""
     doubted = _doubted(given)
-    bands = {name: _interval(row, name, of) for name in rates}
+    bands = {name: _interval(row, name, of, found) for name in FIGURES}
+    held = _held(row, priced[1], of)
     values = tuple(
         Value(
             figure=name,
@@ -131,12 +161,32 @@ def _values(
             low=value * bands[name].low,
             high=value * bands[name].high,
             measured=measured.get(name),
+            held=held.get(name),
             doubt=doubted.get(name, ""),
-            apart=queue if name == "ttft" else "",
+            apart=QUEUED if name == "ttft" and found.limit != FREE else "",
         )
-        for name, value in rates.items()
+        for name, value in _figures(row, found).items()
     )
     return values, f"TPOT: {bands['tpot'].text}"
+
+
+def _figures(row: Measurement, found: Prediction) -> dict[str, float]:
+    """A prediction in the units of the table."""
+    rate = _rate(row, found.ttft, found.tpot)
+    return {"tpot": found.tpot * MILLI, "ttft": found.ttft * MILLI, "output_rate": rate}
+
+
+def _held(row: Measurement, priced: Priced, of: Mapping[str, str]) -> dict[str, Held]:
+    """Figures by constants and intervals that never saw the row's curve; none for a new curve."""
+    fold = held(row.curve)
+    if fold is None:
+        return {}
+    found = predict(row, priced.without(row, fold))
+    bands = {name: _interval(row, name, of, found, fold) for name in FIGURES}
+    return {
+        name: Held(value, value * bands[name].low, value * bands[name].high)
+        for name, value in _figures(row, found).items()
+    }
 
 
 def _rate(row: Measurement, ttft: float, tpot: float) -> float:
@@ -160,10 +210,18 @@ def _doubted(given: Row) -> dict[str, str]:
     return found
 
 
-def _interval(row: Measurement, figure: str, of: Mapping[str, str]) -> Interval:
-    named: Figure = figure  # type: ignore[assignment]
-    role: Role = "aggregated" if row.aggregated else "disaggregated"
-    return interval(named, chip=of["chip"], engine=of["engine"], role=role, model=row.model)
+def _interval(
+    row: Measurement, figure: str, of: Mapping[str, str], found: Prediction, fold: int | None = None
+) -> Interval:
+    return interval(
+        figure,  # type: ignore[arg-type]
+        chip=of["chip"],
+        engine=of["engine"],
+        role="aggregated" if row.aggregated else "disaggregated",
+        model=row.model,
+        regime=FULL if found.limit != FREE else "",
+        fold=fold,
+    )
 
 
 def traits(row: Measurement, chip: str) -> dict[str, str]:

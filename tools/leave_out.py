@@ -1,0 +1,71 @@
+"""What leaving a point out costs the tables of operators and collectives: `python tools/leave_out.py`.
+
+Writes evidence/data/table_intervals.yaml: 80 % of measured over predicted, by operator, for each chip
+from the tables of the others.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from racktwin.evidence import validation
+from racktwin.evidence.data import HERE
+from racktwin.evidence.error import quantiles
+from racktwin.evidence.validation.point import Validation
+
+FILE = HERE / "table_intervals.yaml"
+SETS = {"kernels": "operator", "collectives": "operation"}
+Ratios = dict[str, dict[str, list[NDArray[np.float64]]]]
+
+
+def main() -> None:
+    """Validate, print and write."""
+    lines = [
+        "# Written by tools/leave_out.py: 80 % of measured over predicted where the table lacks the",
+        "# point; without: the chip whose own rows do not count.",
+        "kinds:",
+    ]
+    for name, trait in SETS.items():
+        check: Callable[[], Validation] = getattr(validation, name)
+        for operator, chips in sorted(_ratios(check(), trait).items()):
+            lines += _lines(name, operator, chips)
+    FILE.write_text("\n".join([*lines, ""]), encoding="utf-8")
+    print("\n".join(lines))
+
+
+def _ratios(found: Validation, trait: str) -> Ratios:
+    """Measured over predicted (1) of points left out, by operator and chip."""
+    ratios: Ratios = defaultdict(lambda: defaultdict(list))
+    for point in found.points:
+        if trait not in point.traits or point.repeated:
+            continue
+        part = ratios[point.traits[trait]][point.traits["chip"]]
+        for many in point.many.values():
+            known = np.isfinite(many.held) & (many.held > 0)
+            part.append(many.measured[known] / many.held[known])
+        for value in point.values:
+            if value.held and value.measured and not value.doubt:
+                part.append(np.array([value.measured / value.held.value]))
+    return ratios
+
+
+def _lines(name: str, operator: str, chips: dict[str, list[NDArray[np.float64]]]) -> Iterator[str]:
+    for chip in ("", *sorted(chips)):
+        parts = [each for other, found in chips.items() if other != chip for each in found]
+        values = np.concatenate([np.zeros(0), *parts])
+        if not len(values):
+            continue
+        low, high = quantiles(values)
+        without = f"without: {chip}, " if chip else ""
+        yield (
+            f"  - {{set: {name}, name: {operator}, {without}"
+            f"low: {low:.3f}, high: {high:.3f}, rows: {len(values)}}}"
+        )
+
+
+if __name__ == "__main__":
+    main()
