@@ -14,6 +14,7 @@ from pathlib import Path
 
 import polars as pl
 
+from collectives import measured_exchanges
 from racktwin.evidence.validation.kernels import POINTS as SAMPLE
 from racktwin.evidence.validation.kernels import sample
 
@@ -42,7 +43,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=TRUTH)
     folder = parser.parse_args().folder
-    total = _kernels(folder.parent / "kernels")
+    total = _kernels(folder.parent / "kernels") + _exchanges(folder)
     for name, columns in TABLES.items():
         packed = gzip.compress(_text(folder / f"{name}.csv", columns).encode(), 9, mtime=0)
         (DATA / f"{name}.csv.gz").write_bytes(packed)
@@ -60,6 +61,14 @@ def _kernels(folder: Path) -> int:
     packed = gzip.compress(rows.write_csv().encode(), 9, mtime=0)
     (DATA / SAMPLE).write_bytes(packed)
     print(f"{SAMPLE:34} {len(packed):8,} bytes")
+    return len(packed)
+
+
+def _exchanges(folder: Path) -> int:
+    """Published exchanges of tokens as collectives; their size in bytes."""
+    packed = gzip.compress(measured_exchanges.rows(folder).write_csv().encode(), 9, mtime=0)
+    (DATA / "exchanges.csv.gz").write_bytes(packed)
+    print(f"{'exchanges':34} {len(packed):8,} bytes")
     return len(packed)
 
 

@@ -80,8 +80,11 @@ def test_json_has_the_documented_keys(
     assert answer["all"][0]["figure"] == "tpot"
     assert answer["all"][0]["scored"] == 1
     keys = set(printed(answer)) - {"schema"}
-    apart = {each for each in documented(root, "validate") if each.startswith("apart[].")}
-    assert keys | apart | {"sets[]"} == documented(root, "validate")
+    some = {e for e in documented(root, "validate") if e.startswith(("apart[].", "noise[]."))}
+    assert keys | some | {"sets[]"} == documented(root, "validate")
+    code, out, _ = run(capsys, "collectives", "--json")
+    assert set(printed(json.loads(out))) - {"schema"} <= documented(root, "validate")
+    assert {each["figure"] for each in json.loads(out)["noise"]} == {"time"}
 
 
 def test_points_are_written(capsys: pytest.CaptureFixture[str], table: str, tmp_path: Path) -> None:

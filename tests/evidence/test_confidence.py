@@ -16,8 +16,12 @@ KINDS = {
          "low": 0.92, "high": 1.06, "rows": 21},
         {"figure": "tpot", "chip": "gb300", "engine": "sglang", "role": "disaggregated",
          "low": 0.97, "high": 1.01, "rows": 3},
+        {"figure": "tpot", "chip": "gb300", "engine": "trtllm", "role": "disaggregated",
+         "model": "deepseek-r1", "low": 0.95, "high": 1.04, "rows": 16},
         {"figure": "tpot", "chip": "gb300", "role": "disaggregated",
          "low": 0.9, "high": 1.1, "rows": 24},
+        {"figure": "tpot", "chip": "gb300", "role": "disaggregated", "regime": "queued",
+         "low": 0.5, "high": 2.5, "rows": 15},
         {"figure": "tpot", "engine": "vllm", "role": "aggregated",
          "low": 0.85, "high": 1.15, "rows": 500},
         {"figure": "tpot", "role": "aggregated", "low": 0.8, "high": 1.2, "rows": 900},
@@ -29,20 +33,39 @@ KINDS = {
 
 @pytest.fixture(autouse=True)
 def _kinds(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    intervals._kinds.cache_clear()
+    for each in (intervals.kinds, intervals._by_name):
+        each.cache_clear()
     monkeypatch.setattr(data, "load", lambda name: KINDS)
     yield
-    intervals._kinds.cache_clear()
+    for each in (intervals.kinds, intervals._by_name):
+        each.cache_clear()
 
 
-def interval(chip: str, engine: str, role: str, model: str = "deepseek-r1") -> intervals.Interval:
-    return intervals.interval("tpot", chip=chip, engine=engine, role=role, model=model)
+def interval(
+    chip: str, engine: str, role: str, model: str = "", regime: str = ""
+) -> intervals.Interval:
+    return intervals.interval(
+        "tpot", chip=chip, engine=engine, role=role, model=model, regime=regime
+    )
 
 
 def test_a_kind_measured_often_has_its_own_interval() -> None:
     found = interval("gb300", "trtllm", "disaggregated")
     assert (found.low, found.high) == (0.92, 1.06)
     assert found.text == "21 measured gb300 trtllm disaggregated points (80 % of errors within 8 %)"
+
+
+def test_a_model_measured_often_is_nearer_still() -> None:
+    found = interval("gb300", "trtllm", "disaggregated", "deepseek-r1")
+    assert (found.low, found.high) == (0.95, 1.04)
+    assert found.text.startswith("16 measured gb300 trtllm deepseek-r1 disaggregated points")
+
+
+def test_a_full_queue_is_a_regime_of_its_own() -> None:
+    found = interval("gb300", "trtllm", "disaggregated", "deepseek-r1", "queued")
+    assert (found.low, found.high) == (0.5, 2.5)
+    assert "disaggregated queued points (80 % measured 0.5 to 2.5 times" in found.text
+    assert interval("gb300", "vllm", "aggregated", regime="queued").high == 1.15
 
 
 def test_few_rows_do_not_make_an_interval_narrow() -> None:

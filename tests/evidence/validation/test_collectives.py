@@ -120,3 +120,47 @@ def test_what_ships_is_answered_closely() -> None:
         if v.measured and v.figure == "time"
     )
     assert off[len(off) // 2] < 0.05
+
+
+def test_published_sizes_are_also_predicted_without_themselves(answer: Answer) -> None:
+    (time,) = answer(bytes_or_tokens="1048576", latency_us="40", busbw_GBps="").values
+    assert time.held is not None
+    assert time.held.value == pytest.approx(time.value, rel=0.3)
+    assert time.held.value != time.value
+    assert time.held.low is not None
+    assert time.held.low < time.held.value
+    (odd,) = answer(bytes_or_tokens="1048575", latency_us="40", busbw_GBps="").values
+    assert odd.held is None
+
+
+def test_what_nobody_measured_has_a_wider_interval(answer: Answer) -> None:
+    def width(ranks: str) -> float:
+        time = answer(n_gpus=ranks).values[0]
+        assert time.low is not None
+        assert time.high is not None
+        return (time.high - time.low) / time.value
+
+    assert width("4") < width("72") < width("576")  # measured, by rule, across racks
+
+
+def test_a_benchmark_spreads_tokens_farther_than_uniform_routing(answer: Answer) -> None:
+    exchange = {
+        "op": "moe_dispatch nvfp4",
+        "bytes_or_tokens": "4096 tokens/rank x 7168 top8 of 256",
+    }
+    sided = answer(
+        **exchange, n_gpus="8", transport="NVLink two-sided", latency_us="", busbw_GBps=""
+    )
+    assert "nvlink_two_sided prepare bf16 + nvlink_two_sided dispatch nvfp4" in sided.evidence
+    even = network.dispatch(
+        4096,
+        hidden=7168,
+        bytes_per_value=0.5 + 1 / 16,
+        top_k=8,
+        place=cluster("azure-nd-gb200-v6").place(8),
+        cluster=cluster("azure-nd-gb200-v6"),
+        framework="trtllm",
+        experts=256,
+        library="nvlink_two_sided",
+    )
+    assert float(sided.columns["predicted_us"]) > 1.3 * float(even.seconds) * 1e6

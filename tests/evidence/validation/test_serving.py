@@ -28,11 +28,11 @@ ADDED = [
 
 @pytest.fixture(scope="module")
 def sample() -> list[Row]:
-    """Sixty complete rows of the published table, of every chip."""
+    """Thirty complete rows of the published table, of every chip."""
     table = [row for _, row in rows(HERE / "serving_measured.csv.gz", ("complete",))]
     complete = [row for row in table if row["complete"] == "True"]
-    picked = random.Random(1).sample(complete, 54)
-    return picked + [row for row in complete if row["gpu_system"] == "gb300"][:6]
+    picked = random.Random(1).sample(complete, 26)
+    return picked + [row for row in complete if row["gpu_system"] == "gb300"][:4]
 
 
 @pytest.fixture
@@ -126,6 +126,34 @@ def test_what_was_never_fitted_is_answered(
     point = one(validate([published_row | changes]))
     assert point.reason == ""
     assert all(0 < each.value < 1e9 and (each.low or 0) < each.value for each in point.values)
+
+
+def test_published_rows_are_also_predicted_by_constants_that_never_saw_them(
+    validate: Validate, sample: list[Row], published_row: Row
+) -> None:
+    found = validate(sample)
+    held = [value for point in found.points for value in point.values if value.held]
+    assert len(held) > 2 * len(sample)
+    assert any(value.held and value.held.value != value.value for value in held)
+    off = [abs(v.value / v.held.value - 1) for v in held if v.held and v.figure == "tpot"]
+    assert max(off) < 0.5
+    assert not any(v.held for v in one(validate([published_row | {"isl": "3000"}])).values)
+
+
+def test_evidence_that_is_farther_makes_intervals_wider(
+    validate: Validate, published_row: Row
+) -> None:
+    def width(**changes: str) -> float:
+        tpot = one(validate([published_row | changes])).values[0]
+        assert tpot.low is not None
+        assert tpot.high is not None
+        return (tpot.high - tpot.low) / tpot.value
+
+    unseen = width(gpu_system="b300_sxm")
+    assert unseen > width()
+    assert width(model="moonshotai/Kimi-K2-Instruct") > width()
+    said = one(validate([published_row | {"gpu_system": "b300_sxm"}])).columns["evidence"]
+    assert "b300 was never measured: errors of" in said
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from racktwin.evidence.validation.point import Point, Validation, Value
-from racktwin.evidence.validation.tally import summary, tally
+from racktwin.evidence.validation.point import Held, Many, Point, Validation, Value
+from racktwin.evidence.validation.tally import noise, summary, tally
 from racktwin.finding import BadInput
 
 
@@ -91,7 +91,8 @@ def test_nothing_scored_is_no_number() -> None:
 
 
 def test_a_table_counts_all_its_points() -> None:
-    many = {"time": (np.array([1.1, 0.9, 1.0]), np.ones(3))}
+    held = np.array([1.25, 0.5, np.nan])
+    many = {"time": Many(np.array([1.1, 0.9, 1.0]), np.ones(3), held, 0.75, 1.5)}
     table = Point(
         line=1, cells={}, values=(Value(figure="time", value=1.0),), many=many, traits={"chip": "x"}
     )
@@ -99,3 +100,32 @@ def test_a_table_counts_all_its_points() -> None:
     (found,) = summary(whole).groups[0].figures
     assert found.errors.count == 3
     assert found.errors.mean == pytest.approx(0.2 / 3)
+    assert (found.held.count, found.held.mean) == (2, pytest.approx(0.375))
+    assert found.coverage == 0.5  # 1 lies in 0.94 to 1.9, not in 0.38 to 0.75
+    assert found.width == pytest.approx(0.75)
+
+
+def test_predictions_that_saw_their_row_are_told_from_those_that_did_not() -> None:
+    held = Held(20.0, 8.0, 22.0)
+    values = [
+        Value(figure="tpot", value=11.0, low=10.5, high=12.0, measured=10.0, held=held),
+        value(8, 10),
+    ]
+    found = tally("tpot", values)
+    assert found.errors.mean == pytest.approx(0.15)
+    assert found.held.mean == pytest.approx((1.0 + 0.2) / 2)
+    assert found.honest == found.held
+    assert found.coverage == 1.0  # 10 is in 8 to 22; without the held ones it would not be
+    assert found.width == pytest.approx((0.7 + 0.45) / 2)
+
+
+def test_repeated_runs_lie_around_their_mean() -> None:
+    runs = {"a": (9.0, 11.0), "b": (10.0, 10.0), "c": (5.0,), "": (1.0, 100.0)}
+    points = [
+        Point(line=1, cells={}, values=(value(10, each),), configuration=name)
+        for name, values in runs.items()
+        for each in values
+    ]
+    found = noise("tpot", points)
+    assert (found.configurations, found.errors.count) == (1, 2)
+    assert found.errors.mean == pytest.approx((1 / 9 + 1 / 11) / 2)

@@ -14,7 +14,7 @@ from racktwin.evidence.prediction import predict
 from racktwin.evidence.table import rows
 from racktwin.evidence.validation import collectives, figures
 from racktwin.evidence.validation.point import Point, Track, Validation, Value, cell, untracked
-from racktwin.evidence.validation.serving import MILLI, Priced
+from racktwin.evidence.validation.serving import MILLI, Priced, traits
 from racktwin.evidence.validation.sweep import SHIPPED, Answer, Form, Row, sweep
 from racktwin.finding import BadInput, Finding
 
@@ -64,6 +64,7 @@ def azure(
     return Validation(
         set="azure",
         source=SHIPPED,
+        held="left out",
         header=tuple(dict.fromkeys(name for each in parts for name in each.header)),
         added=ADDED,
         by=BY,
@@ -143,7 +144,7 @@ def _on_curve(given: Row, line: int, priced: Priced) -> Point:
         cells=given,
         columns=columns,
         values=values,
-        traits={"chip": chip, "kind": "serving", "model": row.model, "engine": row.engine},
+        traits={"kind": "serving", **traits(row, chip)},
         evidence=evidence,
     )
 

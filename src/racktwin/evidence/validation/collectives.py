@@ -12,11 +12,22 @@ import msgspec
 from racktwin import network
 from racktwin.evidence import data
 from racktwin.evidence.condition import number
-from racktwin.evidence.validation.point import Point, Track, Validation, Value, cell, untracked
+from racktwin.evidence.table_error import TableError, table_error
+from racktwin.evidence.validation.held_size import held_curve, held_exchange
+from racktwin.evidence.validation.point import (
+    Held,
+    Point,
+    Track,
+    Validation,
+    Value,
+    cell,
+    untracked,
+)
 from racktwin.evidence.validation.sweep import Form, Row, sweep
 from racktwin.finding import BadInput, Finding, unknown
 from racktwin.hardware import Cluster, cluster
 from racktwin.kernels.priced import Priced
+from racktwin.network.exchange import copies_sent
 from racktwin.network.fabric import Framework
 from racktwin.network.volume import OPERATIONS, Operation, wire_share
 
@@ -35,7 +46,8 @@ FORM = Form(
     added=ADDED,
     by=("chip", "operation"),
 )
-NCCL = "collectives_nccl_aiconfigurator.csv.gz"
+MORE = ("collectives_nccl_aiconfigurator.csv.gz", "exchanges.csv.gz")
+SAME = (*SIZES, "dtype", "transport", "settings")  # columns of a configuration
 MICRO, GIGA = 1e6, 1e-9
 MOST_RANKS = 100_000
 CONTRADICTS = 1.25  # ratio from which a row's time and bandwidth cannot both hold
@@ -61,25 +73,31 @@ def collectives(
 ) -> Validation:
     """Every row of a table of collectives; both published ones where none is given."""
     found = sweep(FORM, points, answer, track)
+    found = msgspec.structs.replace(found, held="left out")
     if points is not None:
         return found
-    more = sweep(msgspec.structs.replace(FORM, shipped=NCCL), None, answer, track)
-    header = tuple(dict.fromkeys((*found.header, *more.header)))
-    return msgspec.structs.replace(found, header=header, points=(*found.points, *more.points))
+    more = [
+        sweep(msgspec.structs.replace(FORM, shipped=each), None, answer, track) for each in MORE
+    ]
+    header = tuple(dict.fromkeys(name for each in (found, *more) for name in each.header))
+    rows = tuple(point for each in (found, *more) for point in each.points)
+    return msgspec.structs.replace(found, header=header, points=rows)
 
 
 def answer(given: Row, line: int) -> Point:
     """The prediction of one row."""
     row = _asked(given)
+    held = None
     if row.name in OPERATIONS:
         size = _size(given)
+        held = held_curve(row.where.chip.tables, row.name, row.ranks, size)
         price = getattr(network, row.name)(size, row.where.place(row.ranks), row.where)
         seconds = float(price.seconds)
         share = wire_share(_operation(row.name), row.ranks)
         busbw = GIGA * share * size / seconds if seconds else None
     else:
-        price, busbw = _exchanged(given, row), None
-        seconds = float(price.seconds)
+        price, held = _exchanged(given, row)
+        seconds, busbw = float(price.seconds), None
     evidence = "; ".join([str(price.evidence), *row.noted])
     columns = {
         "predicted_us": cell(seconds * MICRO),
@@ -91,19 +109,36 @@ def answer(given: Row, line: int) -> Point:
         line=line,
         cells=given,
         columns=columns,
-        values=_values(given, seconds * MICRO, busbw),
+        values=_values(given, _basis(row, price), (seconds * MICRO, busbw), held),
         traits={
             "chip": row.where.chip.name,
             "operation": row.name,
             "ranks": str(row.ranks),
             "evidence": price.evidence.kind,
         },
+        configuration="|".join(
+            (row.where.chip.name, row.name, f"{row.ranks}", *(given.get(c) or "" for c in SAME))
+        ),
         evidence=evidence,
     )
 
 
-def _values(given: Row, time: float, busbw: float | None) -> tuple[Value, ...]:
-    """The time, us; the bus bandwidth, GB/s, where no trusted time says the same already."""
+def _basis(row: Asked, price: Priced) -> TableError | None:
+    """Errors of what a price rests on: the table, a rule over rank counts, or several domains."""
+    name = row.name
+    if price.evidence.kind != "measured":
+        name += " across domains" if row.where.place(row.ranks).domains > 1 else " by rule"
+    return table_error("collectives", name, row.where.chip.name)
+
+
+def _values(
+    given: Row, band: TableError | None, found: tuple[float, float | None], held: float | None
+) -> tuple[Value, ...]:
+    """The time, us; the bus bandwidth, GB/s, where no trusted time says the same already.
+
+    held: the time without the row's own size, us.
+    """
+    time, busbw = found
     measured = number(given.get("latency_us") or "") or None
     rate = number(given.get("busbw_GBps") or "") or None
     doubt = ""
@@ -111,9 +146,24 @@ def _values(given: Row, time: float, busbw: float | None) -> tuple[Value, ...]:
         said = rate * measured / (busbw * time)  # bytes over bytes
         if not 1 / CONTRADICTS < said < CONTRADICTS:
             doubt = f"its bus bandwidth is {said:.1f} times what its bytes and time give"
-    values = [Value(figure="time", value=time, measured=measured, doubt=doubt)]
+    low, high = (band.low, band.high) if band else (None, None)
+    without = None
+    if held is not None:
+        without = Held(held, low and held * low, high and held * high)
+    values = [
+        Value(
+            figure="time",
+            value=time,
+            low=low and time * low,
+            high=high and time * high,
+            measured=measured,
+            held=without,
+            doubt=doubt,
+        )
+    ]
     if busbw is not None and (doubt or not measured):
-        values.append(Value(figure="busbw", value=busbw, measured=rate))
+        ends = (high and busbw / high, low and busbw / low)
+        values.append(Value(figure="busbw", value=busbw, low=ends[0], high=ends[1], measured=rate))
     return tuple(values)
 
 
@@ -193,11 +243,11 @@ def _operation(name: str) -> Operation:
     return next(each for each in get_args(Operation) if each == name)
 
 
-def _exchanged(given: Row, row: Asked) -> Priced:
-    """Dispatch or combine of the tokens a row counts."""
+def _exchanged(given: Row, row: Asked) -> tuple[Priced, float | None]:
+    """Dispatch or combine of the tokens a row counts; and without its own size, us."""
     text = (given.get(SIZES[0]) or "").strip()
     found = TOKENS.match(text)
-    said = f"{given.get('op')} {given.get('dtype')}".lower()
+    said = f"{given.get('op')} {given.get('dtype')} {given.get('transport')}".lower()
     usual = DEEPEP[row.name] if "deepep" in said else ""
     payload = next((each for each in PAYLOADS if each in said), usual)
     findings = []
@@ -209,7 +259,8 @@ def _exchanged(given: Row, row: Asked) -> Priced:
         raise BadInput(findings)
     tokens, hidden, top_k, experts = (int(each or 0) for each in found.groups())
     priced = network.dispatch if row.name == "dispatch" else network.combine
-    return priced(
+    library = _library(said)
+    price = priced(
         tokens,
         hidden=hidden,
         bytes_per_value=PAYLOADS[payload],
@@ -218,8 +269,19 @@ def _exchanged(given: Row, row: Asked) -> Priced:
         cluster=row.where,
         framework=_framework(said),
         experts=experts,
-        library=_library(said),
+        library=library,
+        imbalance=1.0 if "deepep" in said else _spread(row.ranks, top_k),
     )
+    size = f"{tokens}x{hidden} top{top_k}" + (f" of {experts}" if "deepep" in said else "")
+    return price, held_exchange(price.evidence.name, row.where.chip.tables, row.ranks, size)
+
+
+def _spread(ranks: int, top_k: int) -> float:
+    """Copies of a token where a benchmark spreads them as far as it can, over uniform ones."""
+    if ranks < 2:
+        return 1.0
+    uniform = copies_sent("rank", ranks, top_k)
+    return copies_sent("rank", ranks, top_k, balanced=True) / uniform
 
 
 def _framework(said: str) -> Framework:
@@ -229,5 +291,7 @@ def _framework(said: str) -> Framework:
 def _library(said: str) -> str:
     """The library a row names; '' for the engine's own."""
     if "deepep" not in said:
-        return ""
+        sides = {"one": "nvlink_one_sided", "two": "nvlink_two_sided"}
+        found = re.search(r"(one|two)[- ]?sided", said)
+        return sides[found[1]] if found else ""
     return "deepep_low_latency" if "low-latency" in said else "deepep_normal"

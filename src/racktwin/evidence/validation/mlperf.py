@@ -108,6 +108,8 @@ def _point(
             "round": given["round"],
             "scenario": scenario,
             "engine": row.engine,
+            "precision": row.precision,
+            "mode": "aggregated",
             "submitter": given["submitter"][:40],
             "configuration": "another" if "configuration not published" in inferred else "its own",
         },
