@@ -15,7 +15,7 @@ TRAFFIC = ("--input", "8192", "--output", "1024", "--tpot", "20ms")
 PLAN = ("plan", "deepseek-r1", "--on", "azure-nd-gb300-v6", *TRAFFIC)
 
 
-def _printed(*arguments: str) -> str:
+def printed(*arguments: str) -> str:
     command = [str(RACKTWIN), *arguments]
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
@@ -26,16 +26,16 @@ def _printed(*arguments: str) -> str:
 
 
 def _help() -> Work:
-    _printed("--help")
+    printed("--help")
     return Work(1, "run")
 
 
 def _plan() -> Work:
-    return Work(json.loads(_printed(*PLAN, "--json"))["candidates"], "candidates")
+    return Work(json.loads(printed(*PLAN, "--json"))["candidates"], "candidates")
 
 
 def _plan_with_files() -> Work:
-    _printed(*PLAN, "--out", "plan")
+    printed(*PLAN, "--out", "plan")
     return Work(1, "run")
 
 

@@ -99,7 +99,7 @@ def _notes(found: Contention) -> Table:
     made.add_row("formula", f"max-min fair rates over {found.classes:,} classes of flows")
     made.add_row("measured", f"usable: {nic}; {'; '.join(shares)} (catalog/fabrics/routing.yaml)")
     made.add_row("assumed", _control(found))
-    rounded = f"; ends within {found.run.grain:.0%} of the time so far count as one"
+    rounded = f"; starts and ends within {found.run.grain:.0%} of a flow count as one"
     exact = f"{found.run.steps:,} steps{rounded if found.run.grain else ''}"
     sent = Bytes(sum(each.bytes for each in found.jobs)).text(4)
     made.add_row("", f"{exact}; {sent} over NICs; times hold the round trip of the last byte")

@@ -17,8 +17,7 @@ def advance(problem: Problem, work: Work, rules: Rules, log: Log) -> tuple[int, 
     """Run to the end; rows of the log, steps, and the fullest a link has been (fraction)."""
     waiting, count, rows, steps = 0, 0, 0, 0
     classes = len(problem.size)
-    begin = now = problem.start[problem.order[0]]
-    fullest = 0.0
+    now, fullest = problem.start[problem.order[0]], 0.0
     while waiting < classes or count > 0:
         if count == 0:
             now = max(now, problem.start[problem.order[waiting]])
@@ -28,9 +27,10 @@ def advance(problem: Problem, work: Work, rules: Rules, log: Log) -> tuple[int, 
             count, waiting = count + 1, waiting + 1
         fill(problem, work, count, rules.ranks)
         limit = spread(problem, work, count, rules, now)
+        least = rules.grain * _shortest(problem, work, count, now)
         if waiting < classes:
-            limit = min(limit, problem.start[problem.order[waiting]] - now)
-        step = min(limit, max(_first(work, count), rules.grain * (now - begin)))
+            limit = min(limit, max(problem.start[problem.order[waiting]] - now, least))
+        step = min(limit, max(_first(work, count), least))
         count = _move(problem, work, count, now, step)
         if rows == ROWS:
             rows = _join(log)
@@ -48,6 +48,17 @@ def _first(work: Work, count: int) -> float:
         if work.rate[one] > 0.0:
             soonest = min(soonest, work.left[one] / work.rate[one])
     return soonest
+
+
+@compiled
+def _shortest(problem: Problem, work: Work, count: int, now: float) -> float:
+    """Time that the quickest active class takes from its start to its end as things are, s."""
+    found = np.inf
+    for position in range(count):
+        one = work.active[position]
+        if work.rate[one] > 0.0:
+            found = min(found, now - problem.start[one] + work.left[one] / work.rate[one])
+    return found if found < np.inf else 0.0
 
 
 @compiled

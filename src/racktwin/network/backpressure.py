@@ -28,8 +28,8 @@ class Rules(NamedTuple):
     """How the network behaves.
 
     ranks, levels: how many. controlled: whether senders slow down. reaction: s until they have;
-    loss: fraction of its share a passing flow loses then. grain: fraction of the time since the
-    start within which ends count as one, so that freed bandwidth is handed on at its end.
+    loss: fraction of its share a passing flow loses then. grain: fraction of the time that the
+    quickest flow takes, within which ends and starts count as one.
     """
 
     ranks: int

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from racktwin.network.distinct import distinct
 from racktwin.network.links import BETWEEN, Links
 from racktwin.network.problem import Floats, Ints, Problem
 from racktwin.network.transpose import transposed
@@ -149,8 +150,7 @@ def _equal(rows: Ints, size: Floats, start: Floats) -> tuple[Ints, Ints]:
     """The first flow of each set of equal ones, and how many there are."""
     with np.errstate(over="ignore"):
         value = size.view(np.uint64) * np.uint64(MULTIPLIERS[0]) ^ start.view(np.uint64)
-        for column in rows.T:
-            value = value * np.uint64(MULTIPLIERS[1]) + column.astype(np.uint64)
+        for column in rows.view(np.uint64).T:
+            value = value * np.uint64(MULTIPLIERS[1]) + column
             value ^= value >> np.uint64(29)
-    _, first, flows = np.unique(value, return_index=True, return_counts=True)
-    return first, flows
+    return distinct(value)

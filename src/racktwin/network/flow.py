@@ -13,7 +13,7 @@ from racktwin.network.routing import Control, congestion
 from racktwin.network.tier import TIERS
 
 EXACT = 2000  # classes up to which every end hands bandwidth on at once
-GRAIN = 0.02  # else, fraction of the time so far
+GRAIN = 0.02  # else, fraction of the time that the quickest flow takes
 TOLERANCE = 1e-6  # relative, of conservation
 
 
@@ -44,8 +44,8 @@ def run(
     """Carry every byte of `demand`.
 
     control: whether senders slow down when a receiver is congested; isolated: whether service
-    levels have queues of their own; grain: fraction of the time so far within which ends count as
-    one, 0 is exact, None chooses by the number of classes.
+    levels have queues of their own; grain: fraction of the time of the quickest flow within which
+    ends and starts count as one, 0 is exact, None chooses by the number of classes.
     """
     problem, used = demand.problem()
     if grain is None:

@@ -71,6 +71,11 @@ class Links:
         return np.concatenate([nvlink, nvlink, ports, leaf, spine, spine, leaf, ports])
 
     @cached_property
+    def whole(self) -> bool:
+        """Whether every link carries something, so that no path need be tried."""
+        return bool((self.line > 0).all())
+
+    @cached_property
     def capacity(self) -> Floats:
         """B/s that messages reach on each: NICs and NVLink below their line rate."""
         share = np.ones(len(TIERS))

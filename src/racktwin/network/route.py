@@ -74,6 +74,8 @@ def _lane(links: Links, source: Ints, target: Ints, keys: Ints, lane: int) -> tu
         rows[climbing, LEAF_UP : LEAF_DOWN + 1] = pick(
             links, up[climbing], down[climbing], keys[climbing] * topology.lanes + lane
         )
+    if links.whole:
+        return rows, np.arange(len(rows))
     line = np.append(links.line, np.inf)  # for -1
     return rows, np.flatnonzero((line[rows] > 0).all(1) & _joined(links, up, down))
 
@@ -125,6 +127,8 @@ def _cables(links: Links, up: Ints, down: Ints, keys: Ints) -> Ints:
             rows[over, 1:3] = _trunks(
                 links, own[over], other[over], spine[own[open_] != other[open_]], keys[over], draw
             )
+        if links.whole:
+            break
         open_ = open_[~(line[rows[open_]] > 0).all(1)]
         if not len(open_):
             break
