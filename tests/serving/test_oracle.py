@@ -119,6 +119,8 @@ def test_sessions(engine: Rules, gaps: list[Request], data: st.DataObject) -> No
         if request.after >= 0:
             ended = results[request.after].finish
             assert result.arrival == max(request.arrival, ended + request.pause)
+    closed = {"router": "least_outstanding", "concurrency": data.draw(st.integers(1, 6))}
+    assert len(agree(engine, requests, 2, replicas=2, **closed)) == len(requests)
 
 
 @settings(max_examples=30)

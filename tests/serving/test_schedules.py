@@ -115,6 +115,22 @@ def test_a_rank_without_anything_is_waited_for() -> None:
     assert [each.admitted for each in served(requests, ranks=2, balance=4).results] == [0, 0, 4]
 
 
+def test_a_closed_loop_keeps_sessions_under_way() -> None:
+    """One at a time: two turns 5 s apart, then a session of one; each request takes 2 steps. The
+    stream's own times count only between turns: the last comes 9 s after the one before it did."""
+    requests = [
+        Request(0.0, 4, 2),
+        Request(0.1, 4, 2, after=0, pause=5.0),
+        Request(0.2, 4, 2),
+        Request(0.3, 4, 2),
+        Request(9.3, 4, 2, after=3),
+    ]
+    run = pool.run(pool.rules(), pool.constant(), requests, concurrency=1)
+    assert [each.arrival for each in run.results] == [0, 7, 9, 11, 20]
+    two = pool.run(pool.rules(), pool.constant(), requests, concurrency=2)
+    assert [each.arrival for each in two.results] == [0, 7, 0, 2, 11]
+
+
 def test_images_are_encoded_in_the_step_that_starts_their_prompt() -> None:
     """0.003 s a token: 3 s for 1,000, beside the step's own second; a rank waits for the slower."""
     shown = pool.pictures(1000)

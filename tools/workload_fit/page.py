@@ -27,7 +27,7 @@ lengths. Sessions start at the rate divided by their mean number of turns, so a 
 reaches its rate after a few pauses. `rate` counts requests, not sessions. A closed loop
 (`law: closed`) and MLPerf Offline (`law: offline`) come at time 0 and end with `--requests`; a
 closed loop may stop at `--duration` instead. `--concurrency` makes any of them closed, with so many
-in flight.
+in flight; where there are sessions, so many sessions are under way, their pauses included.
 
 ## Which there are
 

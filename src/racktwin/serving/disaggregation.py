@@ -38,7 +38,7 @@ def collect_prompts(prefill: Side, hand: Handover, flow: Flow, done: NDArray[Any
         number = result.number
         done[number] = 1
         if flow.output[number] == 1:
-            release(flow, number, result.finish)
+            release(flow, number, result.finish, result.arrival)
             continue
         prompt = flow.prompt[number]
         cache = hand.queue[line_up(hand, scope_of(state, result.replica))]
@@ -57,7 +57,7 @@ def collect_answers(decode: Side, hand: Handover, flow: Flow) -> None:
     state = decode.state
     while hand.marks[DECODED] < state.counts[1]:
         result = state.results[hand.marks[DECODED]]
-        release(flow, result.number, result.finish)
+        release(flow, result.number, result.finish, result.arrival)
         hand.marks[DECODED] += 1
 
 

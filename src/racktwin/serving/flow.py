@@ -17,8 +17,9 @@ class Flow(NamedTuple):
     arrival (s; inf: when released), prompt, output (tokens), priority: of each request.
     successor, sibling: first request a completion releases, the next one it releases too; -1 none.
     pause: s from that completion. heap: (time, number) of the released, a binary heap.
-    marks: next request of the stream, heap size, first number of the stretch, results seen.
-    closed: each completion releases the next of the stream.
+    marks: next request of the stream, heap size, results seen, requests that are served or pause.
+    closed: so many are, and a completion lets in the next of the stream that waits for no other; 0
+    of an open load.
     """
 
     arrival: Floats
@@ -30,11 +31,11 @@ class Flow(NamedTuple):
     pause: Floats
     heap: NDArray[Any]
     marks: Ints
-    closed: bool
+    closed: int
 
 
 HEAP = record(floats="time", ints="number")
-STREAM, SIZE, SEEN = 0, 1, 2
+STREAM, SIZE, SEEN, OPEN = range(4)
 
 
 @compiled
@@ -81,21 +82,41 @@ def pop(heap: NDArray[Any], size: int) -> None:
 
 
 @compiled
-def release(flow: Flow, number: int, time: float) -> None:
-    """A request has ended: let in what waited for it."""
-    if flow.closed:
-        follower = flow.marks[STREAM]
-        if follower < len(flow.arrival):
-            flow.marks[STREAM] += 1
-            push(flow.heap, flow.marks[SIZE], time, follower)
-            flow.marks[SIZE] += 1
-        return
+def let_in(flow: Flow, number: int, time: float) -> None:
+    """A request comes at `time` (s)."""
+    push(flow.heap, flow.marks[SIZE], time, number)
+    flow.marks[SIZE] += 1
+    flow.marks[OPEN] += 1
+
+
+@compiled
+def skip_turns(flow: Flow) -> None:
+    """Go on to the next request of the stream that waits for no other."""
+    while flow.marks[STREAM] < len(flow.arrival) and flow.pause[flow.marks[STREAM]] >= 0:
+        flow.marks[STREAM] += 1  # comes when its predecessor has ended
+
+
+@compiled
+def release(flow: Flow, number: int, time: float, begun: float) -> None:
+    """A request that came at `begun` has ended (s): let in what waited for it.
+
+    In a closed loop the stream's times are only those between the turns of a session.
+    """
     follower = flow.successor[number]
     while follower >= 0:
-        ready = max(flow.arrival[follower], time + flow.pause[follower])
-        push(flow.heap, flow.marks[SIZE], ready, follower)
-        flow.marks[SIZE] += 1
+        earliest = flow.arrival[follower]
+        if flow.closed:
+            earliest = begun + (earliest - flow.arrival[number])
+        let_in(flow, follower, max(earliest, time + flow.pause[follower]))
         follower = flow.sibling[follower]
+    flow.marks[OPEN] -= 1
+    while flow.closed and flow.marks[OPEN] < flow.closed:
+        skip_turns(flow)
+        follower = flow.marks[STREAM]
+        if follower == len(flow.arrival):
+            return
+        flow.marks[STREAM] += 1
+        let_in(flow, follower, time)
 
 
 @compiled
@@ -103,8 +124,7 @@ def next_arrival(flow: Flow) -> tuple[float, int]:
     """Time and number of the next request, (inf, -1) when none is known."""
     time, number = np.inf, -1
     if not flow.closed:
-        while flow.marks[STREAM] < len(flow.arrival) and flow.pause[flow.marks[STREAM]] >= 0:
-            flow.marks[STREAM] += 1  # comes when its predecessor has ended
+        skip_turns(flow)
         if flow.marks[STREAM] < len(flow.arrival):
             number = flow.marks[STREAM]
             time = flow.arrival[number]

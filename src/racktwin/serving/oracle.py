@@ -57,23 +57,25 @@ class Result(NamedTuple):
 class Arrivals:
     """Requests to come in order of time: those of the stream, and those completions release.
 
-    concurrency: so many are in flight from the start on, each followed by the next of the stream.
+    concurrency: so many are in flight or pause from the start on; when one ends and none waits for
+    it, the next of the stream comes that waits for no other.
     """
 
     def __init__(self, requests: Sequence[Request], concurrency: int | None) -> None:
-        self.requests, self.closed = requests, concurrency is not None
+        self.requests, self.most = requests, concurrency
         self.followers: dict[int, list[int]] = {}
         self.heap: list[tuple[float, bool, int]] = []
-        self.later = deque(range(concurrency or 0, len(requests)))
-        if concurrency is not None:
-            self.heap = [(0.0, False, number) for number in range(min(concurrency, len(requests)))]
-            return
+        self.later: deque[int] = deque()
+        self.open = 0
         for number, request in enumerate(requests):
             if request.after >= 0:
                 self.followers.setdefault(request.after, []).append(number)
             else:
-                self.heap.append((request.arrival, True, number))
-        heapq.heapify(self.heap)
+                self.later.append(number)
+        if concurrency is None:
+            self.heap = [(requests[number].arrival, True, number) for number in self.later]
+            heapq.heapify(self.heap)
+        self.fill(0.0)
 
     def first(self, event: int) -> list[Event]:
         """The next arrival as an `event`, if there is one."""
@@ -83,14 +85,26 @@ class Arrivals:
         """The number of the request that arrives."""
         return heapq.heappop(self.heap)[2]
 
-    def release(self, number: int, time: float) -> None:
-        """Request `number` has ended at `time`, s."""
-        if self.closed and self.later:
-            heapq.heappush(self.heap, (time, False, self.later.popleft()))
+    def come(self, number: int, time: float) -> None:
+        """Request `number` is to come at `time`, s."""
+        heapq.heappush(self.heap, (time, False, number))
+        self.open += 1
+
+    def fill(self, time: float) -> None:
+        """Of a closed loop: let in as many as are missing at `time`, s."""
+        while self.most is not None and self.open < self.most and self.later:
+            self.come(self.later.popleft(), time)
+
+    def release(self, number: int, time: float, begun: float) -> None:
+        """Request `number`, which came at `begun`, has ended at `time`, s."""
         for follower in self.followers.get(number, []):
             request = self.requests[follower]
-            ready = max(request.arrival, time + request.pause)
-            heapq.heappush(self.heap, (ready, False, follower))
+            earliest = request.arrival
+            if self.most is not None:
+                earliest = begun + (request.arrival - self.requests[number].arrival)
+            self.come(follower, max(earliest, time + request.pause))
+        self.open -= 1
+        self.fill(time)
 
 
 def steps(pool: Sequence[Replica], end: int, begin: int) -> list[Event]:
@@ -152,7 +166,7 @@ def simulate(
         now, event, at = min(events)
         if event == END:
             for job in pool[at].end():
-                arrivals.release(job.number, now)
+                arrivals.release(job.number, now, job.arrival)
                 results.append(result(job, now))
         elif event == BEGIN:
             pool[at].begin()

@@ -141,7 +141,7 @@ def simulate(
     arrivals, results = Arrivals(requests, concurrency), []
 
     def end(job: Job, finish: float) -> None:
-        arrivals.release(job.number, finish)
+        arrivals.release(job.number, finish, job.arrival)
         results.append(result(job, finish))
 
     while events := [*pair.events(), *arrivals.first(ARRIVE)]:

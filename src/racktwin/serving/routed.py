@@ -39,7 +39,7 @@ def collect(state: State, flow: Flow) -> None:
     """Let the results not yet seen release what waits for them."""
     while flow.marks[SEEN] < state.counts[1]:
         result = state.results[flow.marks[SEEN]]
-        release(flow, result.number, result.finish)
+        release(flow, result.number, result.finish, result.arrival)
         flow.marks[SEEN] += 1
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from racktwin.serving.fleet import EACH, NEXT, SCOPES, TURN
-from racktwin.serving.flow import HEAP, SEEN, SIZE, STREAM, Flow, push
+from racktwin.serving.flow import HEAP, OPEN, SEEN, SIZE, STREAM, Flow, push
 from racktwin.serving.kernel import run_round_robin
 from racktwin.serving.pool import Pool
 from racktwin.serving.routed import run_routed
@@ -116,10 +116,10 @@ class Released:
     """The requests of a flow: links to those a completion releases, and a heap of those let in."""
 
     def __init__(self, window: Window, concurrency: int) -> None:
-        self.window, self.closed, self.starting = window, concurrency > 0, concurrency
+        self.window, self.closed, self.starting = window, concurrency, concurrency > 0
         self.successor = self.sibling = np.empty(0, np.int64)
         self.heap = np.zeros(1, HEAP)
-        self.marks = np.zeros(3, np.int64)
+        self.marks = np.zeros(4, np.int64)
 
     def add(self, rows: int) -> None:
         """Link the last `rows` rows of the window to what they wait for."""
@@ -130,8 +130,6 @@ class Released:
         room = len(window) + 1 - len(self.heap)
         if room > 0:
             self.heap = np.concatenate([self.heap, np.zeros(room, HEAP)])
-        if self.closed:
-            return
         for row in start + np.flatnonzero(window.pause[start:] >= 0):
             before = window.after[row]
             if before >= 0 and np.isnan(window.finish[before]):
@@ -139,12 +137,14 @@ class Released:
                 self.successor[before] = row
             else:
                 ended = window.finish[before] if before >= 0 else -np.inf
-                self.let_in(max(window.arrival[row], ended + window.pause[row]), int(row))
+                earliest = 0.0 if self.closed else window.arrival[row]
+                self.let_in(max(earliest, ended + window.pause[row]), int(row))
 
     def let_in(self, time: float, row: int) -> None:
         """Release a request at `time`, s."""
         push(self.heap, self.marks[SIZE], float(time), row)
         self.marks[SIZE] += 1
+        self.marks[OPEN] += 1
 
     def drop(self, rows: int) -> None:
         """Rows left the front of the window."""
@@ -156,10 +156,12 @@ class Released:
 
     def start(self) -> None:
         """Let the first requests of a closed loop in at 0 s."""
-        for row in range(min(self.starting, len(self.window))):
+        if not self.starting:
+            return
+        for row in np.flatnonzero(self.window.pause < 0)[: self.closed].tolist():
             self.let_in(0.0, row)
-            self.marks[STREAM] += 1
-        self.starting = 0
+            self.marks[STREAM] = row + 1
+        self.starting = False
 
     @property
     def flow(self) -> Flow:
@@ -181,10 +183,11 @@ class Released:
     def hungry(self, until: float, results: int) -> bool:
         """Whether rows that may be asked for before `until`, s, are missing.
 
-        A closed loop may ask for one per result there is room for.
+        A closed loop may ask for one that waits for no other per result there is room for.
         """
         if self.closed:
-            return len(self.window) - int(self.marks[STREAM]) < results + self.starting
+            left = int(np.count_nonzero(self.window.pause[self.marks[STREAM] :] < 0))
+            return left < results + self.closed * self.starting
         return self.window.last < until
 
 
