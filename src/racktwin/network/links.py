@@ -72,8 +72,8 @@ class Links:
 
     @cached_property
     def whole(self) -> bool:
-        """Whether every link carries something, so that no path need be tried."""
-        return bool((self.line > 0).all())
+        """Whether nothing is broken and every number is a link, so that no path need be tried."""
+        return not self.health.faults and bool((self.line > 0).all())
 
     @cached_property
     def capacity(self) -> Floats:
