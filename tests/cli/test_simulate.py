@@ -373,3 +373,68 @@ def test_the_first_interrupt_ends_the_run_and_the_second_the_program() -> None:
         assert not progress.tell(2.0, 9)
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
+
+
+TOLD = "".join(
+    json.dumps({"timestamp": 4000 * n, "input_length": 3000, "output_length": 5, "hash_ids": ids})
+    + "\n"
+    for n, ids in enumerate([1, 2, 3, 4, 5, 6 + n] for n in range(12))
+)
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> str:
+    path = tmp_path / "told.jsonl"
+    path.write_text(TOLD)
+    return str(path)
+
+
+def test_tiers_are_shown(
+    capsys: pytest.CaptureFixture[str], file: str, told: str, tmp_path: Path
+) -> None:
+    """Round robin over four replicas: each finds in the pool what the first has computed."""
+    words = (file, "--trace", told, "--offload-host", "200GB", "--offload-shared", "4TB")
+    words = (*words, "--definitions", "mlperf")
+    code, out, _ = run(capsys, *words, "--out", str(tmp_path / "run"))
+    assert code == 0
+    assert max(len(line) for line in out.splitlines()) <= 100
+    lines = out.splitlines()
+    assert any(
+        line.startswith("host      0.0% of the input found; 200 GB per GPU") for line in lines
+    )
+    assert any(line.startswith("shared    21.3% of the input found; 4 TB, ") for line in lines)
+    assert "78% of it cached (21% below the GPUs)" in out
+    assert "          shared pool: 48.5 GB/s to each GPU, NICs at 97% of line rate" in lines
+    assert "<td>shared pool</td>" in (tmp_path / "run/report.html").read_text()
+    found = json.loads((tmp_path / "run/simulate.json").read_text())["offload"]
+    assert (found["host"]["bytes"], found["shared"]["bytes"]) == (200e9, 4e12)
+    assert found["shared"]["hits"] == pytest.approx(3 * 5 * 512 / (12 * 3000))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("--offload-host", "1TB"),
+            "--offload-host: 1 TB for each GPU; a host of hgx-b200 has 2 TB",
+        ),
+        (("--offload-host=-1GB",), "--offload-host: '-1GB' is out of range; expected 0 B to"),
+        (("--offload-shared", "many"), "--offload-shared: 'many' is not a number with a unit"),
+        (
+            ("--offload-shared", "1TB", "--prefix-cache", "off"),
+            "--offload-shared: keeps what the prefix cache drops; leave out --prefix-cache off",
+        ),
+    ],
+)
+def test_tiers_that_cannot_be(
+    capsys: pytest.CaptureFixture[str], file: str, told: str, words: tuple[str, ...], said: str
+) -> None:
+    code, out, err = run(capsys, file, "--trace", told, *words)
+    assert (code, out) == (2, "")
+    assert said in err
+
+
+def test_tiers_of_no_use_say_so(capsys: pytest.CaptureFixture[str], file: str) -> None:
+    code, out, _ = run(capsys, file, *LOAD, "--offload-host", "100GB")
+    assert code == 0
+    assert "offload does nothing: the load does not tell which prompts begin alike" in out

@@ -13,6 +13,7 @@ from racktwin import catalog
 from racktwin.engine.autoscale import Autoscale, AutoscaleKeys
 from racktwin.engine.deployment import ROUTERS, SCOPES, Speculation
 from racktwin.engine.deployment_file import CACHES, KEYS, ClusterKeys, read_deployment
+from racktwin.engine.offload import Offload
 from racktwin.engine.pool_keys import Mtp, PoolKeys
 from racktwin.finding import BadInput
 from racktwin.models import Layout
@@ -350,6 +351,9 @@ def test_the_examples(root: Path) -> None:
         "deepseek-r1-gb300-288xdp16": 4608,
         "gpt-oss-120b-h100": 8,
         "llama-3.1-70b-b200": 8,
+        "llama-3.1-70b-b200-half": 4,
+        "qwen3-32b-b200-half": 4,
+        "qwen3-14b-h100": 2,
     }
 
 
@@ -417,6 +421,7 @@ def test_the_page_documents_every_key_and_its_example_reads(root: Path, write: W
     keys += [f"POOL.mtp.{key}" for key in Mtp.__struct_fields__]
     keys += [f"POOL.autoscale.{key}" for key in AutoscaleKeys.__struct_fields__]
     keys += SCOPES
+    keys += [f"offload.{key}" for key in Offload.__struct_fields__]
     keys += ["precision.weights", "precision.kv", *PARTS, *CACHES, *ROUTERS, *NAMES]
     missing = [key for key in keys if f"`{key}`" not in rows]
     assert set(missing) <= {"serve", "prefill", "decode"}

@@ -22,10 +22,11 @@ from racktwin.engine.deployment import (
 from racktwin.engine.deployment_file import HEAD, read_deployment
 from racktwin.engine.deployment_text import text, write_deployment
 from racktwin.engine.epochs import epoch
+from racktwin.engine.offload import Offload
 from racktwin.finding import BadInput
 from racktwin.hardware import cluster
 from racktwin.models import Layout, model
-from racktwin.units import Price
+from racktwin.units import Bandwidth, Bytes, Price
 
 POWERS = st.sampled_from([1, 2, 4, 8])
 COUNTS = st.integers(1, 4)
@@ -97,6 +98,12 @@ def deployments(draw: st.DrawFn) -> Deployment:
         router=draw(st.sampled_from(ROUTERS)),
         copies=draw(COUNTS),
         router_scope=draw(st.sampled_from(SCOPES)),
+        offload=Offload(
+            host=Bytes(draw(st.sampled_from([0, 200e9, 123456789012.5]))),
+            shared=Bytes(draw(st.floats(0, 1e18))),
+            shared_bandwidth=draw(st.none() | st.floats(1, 1e12).map(Bandwidth)),
+            write=draw(st.sampled_from([None, "through", "eviction"])),
+        ),
         **made,
     )
 

@@ -102,3 +102,12 @@ def test_the_price_of_gb300_is_an_assumption() -> None:
     assert "(assumed)" in note
     assert "not published" in note
     assert hardware.cluster("azure-nd-gb200-v6").list_price == 27.04
+
+
+def test_host_memory_and_its_way_to_a_gpu() -> None:
+    """A VM has 864 GiB of a tray; copies reach 201 GB/s alone, half of 389 with two GPUs each."""
+    tray = hardware.cluster("azure-nd-gb300-v6").rack.host
+    assert tray.memory == 864 * 2**30
+    assert tray.to_gpu == 389e9 / 2
+    node = hardware.cluster("hgx-b200").rack.host
+    assert (node.memory, node.to_gpu) == (2e12, 51e9)

@@ -169,7 +169,7 @@ def run(
     pool.watch(-np.inf, np.inf)
     policy = ROUTERS.index(router)
     runner: Runner = RoundRobin(pool, sink.window, sink)
-    if concurrency or policy:
+    if concurrency or policy or asked.shared:
         runner = Routed(pool, sink.window, sink, policy, concurrency)
     if any(request.after >= 0 for request in requests):
         runner = runner.releasing_turns()

@@ -5,10 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from racktwin.serving.oracle_cache import Cache
+from racktwin.serving.oracle_cache import Cache, Tier
 from racktwin.serving.prefix_cache import (
     LEFT,
     PrefixCache,
+    drop,
     find,
     grown,
     hold,
@@ -16,6 +17,7 @@ from racktwin.serving.prefix_cache import (
     insert,
     let_go,
     prefix_cache,
+    put,
     trim,
 )
 
@@ -73,3 +75,34 @@ def test_the_longest_idle_goes_first() -> None:
         let_go(cache, find(cache, 0, unit))
     trim(cache, 0, 2)
     assert [find(cache, 0, unit) >= 0 for unit in (7, 8, 9)] == [True, True, False]
+
+
+@given(
+    st.lists(st.tuples(st.booleans(), st.integers(0, 1), st.integers(0, 12)), max_size=100),
+    st.integers(0, 6),
+    st.integers(1, 6),
+)
+def test_tiers_are_ordered_dictionaries(
+    actions: list[tuple[bool, int, int]], small: int, large: int
+) -> None:
+    rooms = (small, large)
+    cache, plains = prefix_cache(2, small + large), [Tier(room) for room in rooms]
+    written = [0, 0]
+    for taken, place, unit in actions:
+        plain = plains[place]
+        if not taken:
+            written[place] += put(cache, place, unit, rooms[place])
+            plain.put(unit)
+        elif unit in plain.units:
+            drop(cache, place, unit)
+            del plain.units[unit]
+        assert idle_units(cache).tolist() == [len(each.units) for each in plains]
+        assert len(plain.units) <= plain.room
+        assert (find(cache, place, unit) >= 0) == (unit in plain.units)
+    assert written == [each.written for each in plains]
+    for place, plain in enumerate(plains):  # dropped in the same order
+        for left in range(len(plain.units) - 1, -1, -1):
+            trim(cache, place, left)
+            plain.units.popitem(last=False)
+            assert all(find(cache, place, unit) >= 0 for unit in plain.units)
+    assert not idle_units(cache).any()

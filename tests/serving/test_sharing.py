@@ -50,6 +50,7 @@ def left_clean(found: State) -> None:
     idle = idle_units(cache)
     assert len(cache.entries) - cache.marks[LEFT] == idle.sum()
     if rules.unit:
+        idle = idle[: found.state.ranks.size]
         assert (idle * rules.unit <= rules.blocks * rules.block).all()
 
 

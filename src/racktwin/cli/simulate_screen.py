@@ -13,7 +13,7 @@ from racktwin.planning.class_row import class_cells, class_name
 from racktwin.planning.replay import Replay
 from racktwin.serving.outcome import Outcome, Use
 from racktwin.serving.sample import Spread
-from racktwin.units import Seconds
+from racktwin.units import Bandwidth, Seconds
 
 COLUMNS = ("mean", "±95 %", "p50", "p90", "p95", "p99")
 
@@ -41,6 +41,8 @@ def screen(found: Replay, written: Sequence[str]) -> Iterator[RenderableType]:
     yield f"counted:  {_counted(outcome)}"
     yield f"evidence: TPOT mean {found.mean_tpot.evidence}"
     yield f"          TTFT mean {found.mean_ttft.evidence}"
+    for name, text in found.run.tiers.evidence if found.run.tiers else ():
+        yield f"          {name}: {text}"
     for note in found.notes:
         yield f"note:     {note}"
     yield f"simulated {Seconds(outcome.seconds)} in {outcome.cpu:.1f} s of CPU"
@@ -94,18 +96,38 @@ def _rates(found: Replay) -> Iterator[str]:
         f"{_goodput(found)}"
     )
     hits = f", {outcome.hits:.0%} of it cached" if outcome.hits else ""
+    below = outcome.host.hits + outcome.shared.hits
+    hits += f" ({below:.0%} below the GPUs)" if below else ""
     yield (
         f"tokens    {outcome.output:,.0f}/s out ({per_gpu:,.0f}/s/GPU), "
         f"{outcome.input:,.0f}/s in{hits}"
     )
     for role, use in outcome.pools.items():
         yield f"{role:8}  {_use(role, use)}"
+    yield from _tiers(found)
     total = found.watts * outcome.gpus
     joules = ""
     if outcome.output and outcome.requests:
         joules = f", {total / outcome.output:,.2f} J per output token"
         joules += f", {total / outcome.requests:,.0f} J per request"
     yield f"IT power  {found.watts:,.0f} W per GPU, {total / 1e3:,.1f} kW in all{joules}"
+
+
+def _tiers(found: Replay) -> Iterator[str]:
+    """The tiers below the prefix caches, a line each."""
+    tiers, asked = found.run.tiers, found.deployment.offload
+    if tiers is None:
+        return
+    rows = (
+        ("host", tiers.host, f"{asked.host} per GPU", found.outcome.host),
+        ("shared", tiers.shared, f"{asked.shared}", found.outcome.shared),
+    )
+    for name, room, size, use in rows:
+        if room:
+            yield (
+                f"{name:8}  {use.hits:.1%} of the input found; {size}, {use.filled:.0%} full, "
+                f"{Bandwidth(use.loaded)} read, {Bandwidth(use.written)} written"
+            )
 
 
 def _goodput(found: Replay) -> str:

@@ -15,6 +15,7 @@ from racktwin.dashboard.curves import curves
 from racktwin.dashboard.page import page
 from racktwin.planning.class_row import class_cells, class_name
 from racktwin.planning.replay import Replay
+from racktwin.serving.outcome import Tier
 from racktwin.serving.sample import CLASSES, FINE, LEAST
 
 COLUMNS = ("mean", "± 95 %", "p50", "p90", "p95", "p99")
@@ -61,7 +62,12 @@ def content(found: Replay, answer: dict[str, Any]) -> dict[str, Any]:
         spreads=[Markup(each) for each in _distributions(found)],
         pools=answer["pools"],
         notes=found.notes,
-        evidence=[("TTFT", found.mean_ttft.evidence), ("TPOT", found.mean_tpot.evidence)],
+        tiers=list(_tiers(found)),
+        evidence=[
+            ("TTFT", found.mean_ttft.evidence),
+            ("TPOT", found.mean_tpot.evidence),
+            *(found.run.tiers.evidence if found.run.tiers else ()),
+        ],
     )
 
 
@@ -78,6 +84,15 @@ def _headline(found: Replay) -> Iterator[tuple[str, str, str]]:
     slow, mean = outcome.tpot.p99 * 1e3, outcome.tpot.mean * 1e3
     yield f"{slow:,.1f} ms", "TPOT p99", f"mean {mean:,.1f} ms"
     yield f"{found.watts * outcome.gpus / 1e3:,.0f} kW", "IT power", f"{found.watts:,.0f} W per GPU"
+
+
+def _tiers(found: Replay) -> Iterator[tuple[str, str, Tier]]:
+    """The tiers below the prefix caches: name, size, use."""
+    asked, tiers = found.deployment.offload, found.run.tiers
+    if tiers is not None and tiers.host:
+        yield "host memory", f"{asked.host} per GPU", found.outcome.host
+    if tiers is not None and tiers.shared:
+        yield "shared pool", str(asked.shared), found.outcome.shared
 
 
 def _row(name: str, spread: dict[str, float | None]) -> tuple[str, list[str]]:

@@ -6,6 +6,7 @@ import msgspec
 
 from racktwin.engine.autoscale import Autoscale
 from racktwin.engine.epoch import Epoch
+from racktwin.engine.offload import Offload
 from racktwin.hardware import Cluster
 from racktwin.models import Model
 from racktwin.models.layout import Layout
@@ -77,6 +78,7 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
     memory_fraction: share of memory by the engine's own rule, 0..1; None is the epoch's.
     scheduler: one of `SCHEDULERS` of the engine, '' for its default.
     router_scope: whether a router sees the replicas of all copies, or each copy has its own.
+    offload: where cached prefixes lie beyond a GPU's own memory.
     """
 
     model: Model
@@ -91,6 +93,7 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
     copies: int = 1
     memory_fraction: float | None = None
     scheduler: str = ""
+    offload: Offload = Offload()
 
     @property
     def pools(self) -> dict[str, Pool]:

@@ -21,6 +21,7 @@ from racktwin.engine.deployment_check import (
 )
 from racktwin.engine.epoch import Epoch
 from racktwin.engine.epochs import epoch
+from racktwin.engine.offload import Offload, offload_findings
 from racktwin.engine.pool_keys import PoolKeys, pool
 from racktwin.finding import BadInput, Finding, unknown
 from racktwin.hardware import Cluster
@@ -33,7 +34,7 @@ MOST_NAME = 4096  # characters of a path
 LONGEST = 40  # characters of a wrong word that are repeated
 ROLES = ("serve", "prefill", "decode")
 HEAD = ("model", "cluster", "engine", "precision", "memory_fraction", "scheduler")
-KEYS = (*HEAD, *ROLES, "router", "router_scope", "copies")
+KEYS = (*HEAD, *ROLES, "router", "router_scope", "offload", "copies")
 CACHES = ("bf16", "fp16", "fp8", "nvfp4")
 T = TypeVar("T")
 
@@ -86,6 +87,9 @@ class _Document:
         router = self.choice("router", ROUTERS)
         scope = self.choice("router_scope", SCOPES)
         fraction, scheduler = self.fraction(), self.scheduler(engine)
+        offload = self.value("offload", Offload, Offload())
+        if cluster is not None and offload is not None:
+            self.note(offload_findings(offload, cluster))
         if named is not None and pools:
             self.note(named.notes, "model")
             self.note(model_findings(pools, named, precision or named.precision))
@@ -95,6 +99,8 @@ class _Document:
         if not (named and cluster and engine and precision):
             return None
         if not (copies and router and scope and pools):
+            return None
+        if offload is None:
             return None
         return Deployment(
             model=named,
@@ -106,6 +112,7 @@ class _Document:
             copies=copies,
             memory_fraction=fraction,
             scheduler=scheduler,
+            offload=offload,
             **pools,
         )
 

@@ -16,9 +16,11 @@ from racktwin.engine.autoscale import Autoscale
 from racktwin.engine.deployment import Deployment, Pool
 from racktwin.engine.deployment_check import experts_of
 from racktwin.engine.epochs import epoch
+from racktwin.engine.offload import Offload
 from racktwin.finding import BadInput, Finding
 from racktwin.models import Model, Precision, model
 from racktwin.models.precision import PARTS
+from racktwin.units import Quantity
 
 COLUMN = 32  # where comments begin
 PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
@@ -55,6 +57,9 @@ def write_deployment(deployment: Deployment, folder: str = ".") -> str:
     ]
     scope = "whether a router sees all copies (deployment) or its own (copy)"
     lines += _line("router_scope", text(deployment.router_scope), scope)
+    if deployment.offload != Offload():
+        comment = "prefixes beyond GPU memory; host is for each GPU"
+        lines += _line("offload", f"{{{_offload(deployment.offload)}}}", comment)
     lines += _line("copies", str(deployment.copies), f"of the {deployment.gpus:,} GPUs above")
     return "\n".join([*lines, ""])
 
@@ -111,6 +116,17 @@ def _autoscale(asked: Autoscale) -> str:
     if asked.start_up is not None:
         words |= {"start_up": f"{asked.start_up!r} s"}
     return f"{{{', '.join(f'{key}: {word}' for key, word in words.items())}}}"
+
+
+def _offload(offload: Offload) -> str:
+    words = []
+    for key, value in msgspec.structs.asdict(offload).items():
+        if isinstance(value, Quantity):
+            exact = type(value).read(str(value)) == value
+            words.append(f"{key}: {value if exact else f'{float(value)!r} {value.si()}'}")
+        elif value is not None:
+            words.append(f"{key}: {value}")
+    return ", ".join(words)
 
 
 def _model_name(of: Model, folder: str) -> str:

@@ -44,7 +44,8 @@ class Chip(msgspec.Struct, frozen=True, kw_only=True):
 class Cpu(msgspec.Struct, frozen=True, kw_only=True):
     """A host CPU with its memory.
 
-    memory: bytes; memory_bandwidth, link (to one GPU, each way): B/s; tdp, memory_power: W.
+    memory: bytes; memory_bandwidth, link (to one GPU, each way), to_gpu (copies to one GPU over
+        that link, as measured): B/s; tdp, memory_power: W.
     """
 
     name: str = ""
@@ -54,5 +55,6 @@ class Cpu(msgspec.Struct, frozen=True, kw_only=True):
     memory: Bytes
     memory_bandwidth: Bandwidth
     link: Bandwidth
+    to_gpu: Bandwidth
     tdp: Watts
     memory_power: Watts

@@ -46,6 +46,16 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
         return self.nics * self.nic / self.gpus
 
     @property
+    def memory(self) -> float:
+        """CPU memory that software has, bytes: a VM's part of it, else all."""
+        return self.cpus * self.cpu.memory if self.vm_memory is None else float(self.vm_memory)
+
+    @property
+    def to_gpu(self) -> float:
+        """B/s of copies from CPU memory to each GPU at once: the link, or its share of memory."""
+        return min(self.cpu.to_gpu, self.cpus * self.cpu.memory_bandwidth / self.gpus)
+
+    @property
     def fast_memory(self) -> float:
         """HBM (as listed usable) and CPU memory, bytes."""
         return self.gpus * self.chip.memory_usable + self.cpus * self.cpu.memory

@@ -16,4 +16,6 @@ def smallest(deployment: Deployment) -> tuple[Deployment, int]:
         role: msgspec.structs.replace(pool, replicas=pool.replicas // count)
         for role, pool in deployment.pools.items()
     }
-    return msgspec.structs.replace(deployment, copies=1, **pools), count * deployment.copies
+    parts = count * deployment.copies
+    offload = deployment.offload.of_part(1 / parts)
+    return msgspec.structs.replace(deployment, copies=1, offload=offload, **pools), parts

@@ -81,7 +81,7 @@ class Ready:
         deployment = self.deployment
         order = msgspec.structs.replace(self.order, rows=rows, watch=watch)
         run = simulate(self.served, self.stream, order)
-        notes = [*self.remarks, *run.notes, *filter(None, [run.refusal])]
+        notes = [*self.remarks, *run.notes, *filter(None, [run.refusal, run.offload_remark])]
         if run.images:
             notes.append(_images(run))
         if run.stateful:
@@ -119,6 +119,7 @@ def ready(subject: Deployment | str | Path, wish: Wish, engine: str | None = Non
     else:
         deployment, notes = read_deployment(subject, engine)
         where = str(subject)
+    deployment = found.offloading(deployment)
     if wish.router is None:
         router = ALIKE.get(deployment.router, deployment.router)
         order = msgspec.structs.replace(order, router=router)

@@ -57,6 +57,7 @@ def record(found: Replay) -> dict[str, Any]:
             "requests": found.run.images,
             "encoding_s": found.run.encoding / max(found.run.images, 1),
         },
+        "offload": offload(found),
         "in_flight": outcome.inside,
         "in_flight_by_little": _plain(outcome.little),
         "watts_per_gpu": found.watts,
@@ -87,6 +88,20 @@ def _class(each: Felt) -> dict[str, Any]:
 def _per(power: float, rate: float) -> float | None:
     """J of each of `rate` things per s, at `power` W."""
     return power / rate if rate else None
+
+
+def offload(found: Replay) -> dict[str, Any]:
+    """The tiers below the prefix caches; zeros where there are none."""
+    asked, tiers = found.deployment.offload, found.run.tiers
+    sizes = {"host": asked.host, "shared": asked.shared}
+    made: dict[str, Any] = {
+        name: {"bytes": float(size), **msgspec.structs.asdict(getattr(found.outcome, name))}
+        for name, size in sizes.items()
+    }
+    made["host"]["bandwidth"] = float(tiers.host_bandwidth) if tiers else 0.0
+    made["shared"]["bandwidth"] = float(tiers.shared_bandwidth) if tiers else 0.0
+    made["unit_tokens"] = found.run.unit
+    return made
 
 
 def _plain(value: float) -> float | None:

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
+import msgspec
 from cyclopts import Parameter
 
-from racktwin.engine.deployment import SCOPES
+from racktwin.engine.deployment import SCOPES, Deployment
+from racktwin.engine.offload import offload_findings
 from racktwin.finding import BadInput, Finding, unknown
 from racktwin.serving import class_words, mix, traces, workload
 from racktwin.serving.arrivals import Arrivals
@@ -23,7 +25,7 @@ from racktwin.serving.sessions import Class
 from racktwin.serving.simulation import Order
 from racktwin.serving.slo_class import SloClass, classified
 from racktwin.serving.trace import Trace, limited
-from racktwin.units import Quantity, Rate, Seconds
+from racktwin.units import Bytes, Quantity, Rate, Seconds
 
 REQUESTS = 20_000  # of a synthetic load, where neither a number nor a duration is given
 TURNS = 20  # and of a closed one, per request in flight
@@ -53,6 +55,10 @@ class Wish:
         What a router sees: deployment (all copies) or copy; the file's by default.
     prefix_cache
         on or off: whether the begin of a prompt that was computed before is kept.
+    offload_host
+        Host memory for prefixes, for each GPU, instead of what the file says: 200GB.
+    offload_shared
+        Pool for prefixes, of all copies together, instead of what the file says: 20TB.
     classes
         Limits of a class of requests: chat:ttft=1s,tpot=50ms,priority=0; or a YAML file of them.
     definitions
@@ -76,6 +82,8 @@ class Wish:
     router: str | None = None
     scope: str | None = None
     prefix_cache: str = "on"
+    offload_host: str | None = None
+    offload_shared: str | None = None
     slo_ttft: Annotated[str | None, OF_ONE] = None
     slo_tpot: Annotated[str | None, OF_ONE] = None
     slo_e2e: Annotated[str | None, OF_ONE] = None
@@ -125,6 +133,7 @@ class Reader:
         self.duration = self._seconds("--duration")
         self.rate = self._quantity("--rate", wish.rate, Rate)
         given = class_words.read("--class", wish.classes or [], self.findings)
+        self.offload = {key: self._bytes(f"--offload-{key}") for key in ("host", "shared")}
         if wish.workload is not None and not self.findings:
             self.made = mix.load(wish.workload)
             self._times(self.made.arrivals)
@@ -238,6 +247,31 @@ class Reader:
         """A duration, s, given under this flag."""
         text = getattr(self.wish, flag.strip("-").replace("-", "_"))
         return self._quantity(flag, text, Seconds)
+
+    def _bytes(self, flag: str) -> Bytes | None:
+        """A size given under this flag; it is of no use without a prefix cache."""
+        text = getattr(self.wish, flag.strip("-").replace("-", "_"))
+        try:
+            found = None if text is None else Bytes.parse(text, flag)
+        except BadInput as fault:
+            self.findings += fault.findings
+            return None
+        if found and self.wish.prefix_cache == "off":
+            self._fault(flag, "keeps what the prefix cache drops; leave out --prefix-cache off")
+        return found
+
+    def offloading(self, deployment: Deployment) -> Deployment:
+        """The deployment with the sizes given by flags; BadInput when its hosts have less."""
+        given = {key: size for key, size in self.offload.items() if size is not None}
+        offload = msgspec.structs.replace(deployment.offload, **given)
+        findings = list(offload_findings(offload, deployment.cluster)) if given else []
+        if not all(each.note for each in findings):
+            flags = [
+                msgspec.structs.replace(each, key=f"--{each.key.replace('.', '-')}")
+                for each in findings
+            ]
+            raise BadInput(flags, "simulate")
+        return msgspec.structs.replace(deployment, offload=offload)
 
     def _window(self) -> tuple[float, float] | None:
         """From and to, s: '10s:12s'."""

@@ -88,7 +88,10 @@ class Bench:
         self.copies = max(1, min(copies, int(IN_FLIGHT // max(1.0, self.in_flight + lasting))))
         self.served = copy(self.served)
         deployment = self.served.deployment
-        self.served.deployment = msgspec.structs.replace(deployment, copies=self.copies)
+        offload = deployment.offload.of_part(self.copies / deployment.copies)
+        self.served.deployment = msgspec.structs.replace(
+            deployment, copies=self.copies, offload=offload
+        )
         wanted = TURNS * (self.in_flight + lasting) * self.copies
         self.requests = self.asked or int(min(max(LEAST, wanted), MOST))
 

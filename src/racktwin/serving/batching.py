@@ -31,15 +31,23 @@ from racktwin.serving.chain import (
     wait_first,
 )
 from racktwin.serving.compiled import compiled
-from racktwin.serving.fleet import LOSSES, Rules, State
-from racktwin.serving.prefix_cache import trim
-from racktwin.serving.sharing import cached_units, free_blocks, make_way, take_units
+from racktwin.serving.fleet import FROM_HOST, FROM_SHARED, LOSSES, Rules, State
+from racktwin.serving.offload import shrink, take_up, use
+from racktwin.serving.sharing import (
+    cached_units,
+    free_blocks,
+    lower_units,
+    make_way,
+    share,
+    take_units,
+)
 
 
 class Draft(NamedTuple):
     """The prefill work of a coming step per rank.
 
-    prompts; new tokens; cached ones behind; encoding images: s and J.
+    prompts; new tokens; cached ones behind; encoding images: s and J; host, shared: units to load
+    from host memory and from the shared pool.
     """
 
     prompts: NDArray[np.float64]
@@ -47,6 +55,8 @@ class Draft(NamedTuple):
     behind: NDArray[np.float64]
     encode: NDArray[np.float64]
     effort: NDArray[np.float64]
+    host: NDArray[np.float64]
+    shared: NDArray[np.float64]
 
 
 @compiled
@@ -85,7 +95,7 @@ def preempt(state: State, rules: Rules, replica: int, rank: int, slot: int) -> N
     Idle blocks of the cache had to go first.
     """
     if rules.unit:
-        trim(state.cache, replica * rules.ranks + rank, 0)
+        shrink(state, rules, replica * rules.ranks + rank, 0)
     if state.slots[slot].begun >= 0:
         steps = state.replicas[replica].step - state.slots[slot].begun
         free_blocks(state, rules, replica, slot, end_growth(state, rules, replica, slot))
@@ -209,12 +219,19 @@ def go_on(
 @compiled
 def look_up(
     state: State, rules: Rules, replica: int, rank: int, slot: int, free: float
-) -> tuple[int, float]:
-    """Units of a prompt in the cache; `free` blocks, and those of them that are in use."""
+) -> tuple[int, int, int, float]:
+    """Units of a prompt in the cache and, behind them, in host memory and in the shared pool.
+
+    And `free` blocks, with those of the units in the cache that are in use.
+    """
     make_way(state, rules, replica, rank, growth(state, rules, replica, rank))
     row, prompt = state.slots[slot].number, state.slots[slot].prompt
     units, idle = cached_units(state, rules, replica, rank, row, prompt)
-    return units, free + (units - idle) * (rules.unit // rules.block)
+    free += (units - idle) * (rules.unit // rules.block)
+    host, shared = 0, 0
+    if rules.host or rules.shared:
+        host, shared = lower_units(state, rules, replica, rank, row, prompt, units)
+    return units, host, shared, free
 
 
 @compiled
@@ -238,6 +255,36 @@ def encode(state: State, draft: Draft, rank: int, slot: int, found: int) -> None
         share = min(tokens, float(state.slots[slot].prompt - found)) / tokens
         draft.encode[rank] += share * state.images[row, 1]
         draft.effort[rank] += share * state.images[row, 2]
+
+
+@compiled
+def load(
+    state: State,
+    rules: Rules,
+    draft: Draft,
+    replica: int,
+    rank: int,
+    slot: int,
+    host: int,
+    shared: int,
+) -> None:
+    """An admitted request, which holds what it found, loads `host` + `shared` units behind that.
+
+    The rank's cache has them at once: layer by layer they are there when a step needs them.
+    """
+    place, row = replica * rules.ranks + rank, state.slots[slot].number
+    units = state.slots[slot].units
+    end = units + host + shared
+    if end > units:
+        take_up(state, rules, place, row, units, units + host)
+        state.slots[slot].units = share(state, rules, replica, rank, row, units, end)
+        state.slots[slot].computed = end * rules.unit
+        state.replicas[replica].pending -= (end - units) * rules.unit
+        draft.host[rank] += host
+        draft.shared[rank] += shared
+        state.sums[FROM_HOST] += host
+        state.sums[FROM_SHARED] += shared
+    use(state, rules, place, row, end)
 
 
 @compiled
@@ -265,10 +312,10 @@ def admit(
         slot = state.ranks[replica, rank].queue_head
         free = rules.blocks - state.ranks[replica, rank].used
         free -= growth(state, rules, replica, rank)
-        units = 0
+        units, host, shared = 0, 0, 0
         if rules.unit:
-            units, free = look_up(state, rules, replica, rank, slot, free)
-        found = units * rules.unit
+            units, host, shared, free = look_up(state, rules, replica, rank, slot, free)
+        found = (units + host + shared) * rules.unit
         whole = state.slots[slot].prompt - found
         tokens = min(whole, budget)
         if tokens < whole <= rules.budget and not rules.chunked:
@@ -283,8 +330,12 @@ def admit(
         state.slots[slot].held = int(grow)
         if state.slots[slot].admitted < 0:
             state.slots[slot].admitted, state.slots[slot].cached = time, found
+            state.slots[slot].cached_host = host * rules.unit
+            state.slots[slot].cached_shared = shared * rules.unit
         if units:
             take_found(state, rules, replica, rank, slot, units)
+        if found and (rules.host or rules.shared):
+            load(state, rules, draft, replica, rank, slot, host, shared)
         if len(state.images):
             encode(state, draft, rank, slot, found)
         if prefill(state, rules, draft, replica, slot, tokens):
@@ -343,6 +394,7 @@ def compose(
     for rank in range(rules.ranks):
         draft.prompts[rank] = draft.new[rank] = draft.behind[rank] = 0.0
         draft.encode[rank] = draft.effort[rank] = 0.0
+        draft.host[rank] = draft.shared[rank] = 0.0
         idle = state.ranks[replica, rank].partial < 0 and (
             not admitting or state.ranks[replica, rank].queued == 0
         )

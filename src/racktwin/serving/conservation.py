@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from racktwin.serving.fleet import BUSY, DECODED, FINISHED, JOULES, LOSSES, PREFILLED
+from racktwin.serving.fleet import (
+    BUSY,
+    DECODED,
+    FINISHED,
+    FROM_HOST,
+    FROM_SHARED,
+    JOULES,
+    LOSSES,
+    PREFILLED,
+)
 from racktwin.serving.pool import Pool
+from racktwin.serving.prefix_cache import idle_units
 
 if TYPE_CHECKING:
     from racktwin.serving.simulation import Simulation
@@ -22,6 +32,7 @@ def broken(run: Simulation) -> Iterator[str]:
         yield from (f"{role}: {fault}" for fault in _left(pool))
         yield from (f"{role}: {fault}" for fault in _energy(run, pool))
     yield from _tokens(run)
+    yield from _tiers(run)
     ended = sum(pool.state.sums[FINISHED] for role, pool in pools.items() if role != "prefill")
     if "prefill" not in pools and ended != run.finished:
         yield f"{ended:,.0f} requests ended, {run.finished:,} were collected"
@@ -62,3 +73,17 @@ def _tokens(run: Simulation) -> Iterator[str]:
     most = wanted if gain == 1 else wanted + gain * run.finished
     if won > most or (won < wanted and not lost):
         yield f"{won:,.0f} tokens were won in decode steps, {wanted:,.0f} had to be"
+
+
+def _tiers(run: Simulation) -> Iterator[str]:
+    """Units found in a tier are loaded, again after a loss; none holds more than its room."""
+    pool = run.runner.pools[run.prompts]
+    for name, index in (("cached_host", FROM_HOST), ("cached_shared", FROM_SHARED)):
+        loaded = run.unit * pool.state.sums[index]
+        found = run.sample.total(name, EVERY)
+        if loaded < found or (loaded > found and not pool.state.sums[LOSSES]):
+            yield f"{loaded:,.0f} tokens were loaded, {found:,.0f} found below the caches"
+    if run.tiers is not None:
+        held, places = idle_units(pool.state.cache), pool.state.ranks.size
+        if (held[places : 2 * places] > run.tiers.host).any() or held[-1] > run.tiers.shared:
+            yield "a tier holds more than it has room for"

@@ -46,6 +46,7 @@ def collect_prompts(prefill: Side, hand: Handover, flow: Flow, done: NDArray[Any
         cache.number, cache.prompt, cache.output = number, prompt, flow.output[number]
         cache.left = cache.output - 1
         cache.cached, cache.losses = result.cached, result.losses
+        cache.cached_host, cache.cached_shared = result.cached_host, result.cached_shared
         cache.priority = flow.priority[number]
         cache.replica, cache.rank = result.replica, result.rank
         keep_source(prefill, cache)

@@ -32,6 +32,11 @@ class Rules(NamedTuple):
     chunked: prompts are cut to the tokens a step has left; else only those above the whole budget.
     ahead: tokens per sequence expected beyond those given when one was thrown out (`reserve` 2).
     unit: tokens of a unit of the prefix cache, whole blocks; 0: no cache.
+    host, shared: units that host memory of a rank and the pool of all hold; 0: there is none.
+    evict: host memory takes units in when a rank drops them, else when they are used.
+    layered: a step computes while units are loaded, else behind that.
+    host_pace, shared_pace: s to load a unit over the link from host memory, and from the pool.
+    credit: what a unit in host memory is worth to `kv_aware`, in units of a rank's cache (1).
     """
 
     ranks: int
@@ -51,6 +56,13 @@ class Rules(NamedTuple):
     chunked: bool = True
     ahead: int = 20
     unit: int = 0
+    host: int = 0
+    shared: int = 0
+    evict: bool = False
+    layered: bool = True
+    host_pace: float = 0.0
+    shared_pace: float = 0.0
+    credit: float = 1.0
 
 
 class Known(NamedTuple):
@@ -72,7 +84,8 @@ class State(NamedTuple):
     free slots. counts: free slots left, results written, and what routers count (see `TURN`).
     sums: see `SUMS`. log: steps that overlap `window` (s), as many as there is room for; logged.
     images: rows of the window x (tokens that images make, s and J of encoding them), or no row.
-    cache, known: prefixes, those of finished requests and those of the requests in the window.
+    cache, known: prefixes, those of finished requests (at the places of the ranks and, see
+    `offload`, of the tiers below) and those of the requests in the window.
     """
 
     replicas: NDArray[Any]
@@ -122,18 +135,18 @@ RANK = record(
     ints="queue_head queue_tail oldest newest partial batch running queued synced promised since",
 )
 # arrival, admitted, first and second token: s, -1 if not yet. prompt, computed: tokens to prefill
-# and done; left: output tokens to come; cached: tokens found when it was first admitted; held:
-# blocks at admission; units: first units of its prefix it holds in the cache; begun, ends: decode
-# steps; losses: times it was preempted. computed, and blocks, are those at the end of the step
-# under way.
+# and done; left: output tokens to come; cached: tokens found when it was first admitted,
+# cached_host, cached_shared: of these in the tiers below; held: blocks at admission; units: first
+# units of its prefix it holds in the cache; begun, ends: decode steps; losses: times it was
+# preempted. computed, and blocks, are those at the end of the step under way.
 SLOT = record(
     floats="arrival admitted first second",
     ints="number prompt computed left output cached held units begun ends priority losses rank "
-    "following older newer after_in_step before_in_step",
+    "following older newer after_in_step before_in_step cached_host cached_shared",
 )
 RESULT = record(
     floats="arrival admitted first second finish",
-    ints="number output cached losses replica rank",
+    ints="number output cached losses replica rank cached_host cached_shared",
 )
 # Of a request whose prefix is known: where its ids start; the row that goes on where it ends, whose
 # ids name the units of the answer, -1 none.
@@ -152,8 +165,13 @@ SUMS = (
     "block_seconds",
     "losses",
     "finished",
+    "from_host",
+    "from_shared",
+    "to_host",
+    "to_shared",
 )
-BUSY, STEPS, DECODED, PREFILLED, JOULES, BATCH, BLOCKS, LOSSES, FINISHED = range(len(SUMS))
+BUSY, STEPS, DECODED, PREFILLED, JOULES, BATCH, BLOCKS, LOSSES, FINISHED = range(9)
+FROM_HOST, FROM_SHARED, TO_HOST, TO_SHARED = range(9, len(SUMS))  # units loaded and written
 
 
 # Of `State.counts`: the scope, which is a part of the replicas that a router sees, whose turn it
@@ -187,7 +205,7 @@ def state(replicas: int, rules: Rules, slots: int, scopes: int = 1) -> State:
         logged=np.zeros(1, np.int64),
         window=np.array([np.inf, -np.inf]),
         images=np.empty((0, IMAGE_COLUMNS)),
-        cache=prefix_cache(places, *_entries(rules, places, slots)),
+        cache=prefix_cache(tiers(rules) * places + 1, *_entries(rules, places, slots)),
         known=NOTHING_KNOWN,
     )
 
@@ -196,5 +214,11 @@ def _entries(rules: Rules, places: int, slots: int) -> tuple[int, int]:
     """Entries of the prefix cache at first, and how many always suffice."""
     if not rules.unit:
         return 0, 0
-    most = places * (rules.blocks * rules.block // rules.unit + 2)
+    each = rules.blocks * rules.block // rules.unit + 2
+    most = places * (each + rules.host) + rules.shared
     return min(most, slots), most
+
+
+def tiers(rules: Rules) -> int:
+    """Places of the prefix caches for each rank: its own, and that of its host memory."""
+    return 2 if rules.host or rules.shared else 1

@@ -26,7 +26,8 @@ from racktwin.serving.sharing import give_units, make_way, take_units, units_of
 # answer to come; following: the next in its line, -1 none.
 CACHE = record(
     floats="arrival admitted first",
-    ints="number prompt output left cached priority replica rank losses following",
+    ints="number prompt output left cached cached_host cached_shared priority replica rank losses "
+    "following",
 )
 
 
@@ -164,6 +165,8 @@ def fill(state: State, slot: int, cache: Any, rank: int, wanted: int) -> None:
     state.slots[slot].prompt, state.slots[slot].computed = cache.prompt, cache.prompt
     state.slots[slot].output, state.slots[slot].left = cache.output, cache.left
     state.slots[slot].cached, state.slots[slot].priority = cache.cached, cache.priority
+    state.slots[slot].cached_host = cache.cached_host
+    state.slots[slot].cached_shared = cache.cached_shared
     state.slots[slot].begun, state.slots[slot].losses = -1, cache.losses
     state.slots[slot].rank, state.slots[slot].held = rank, wanted
 

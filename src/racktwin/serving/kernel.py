@@ -41,6 +41,7 @@ from racktwin.serving.lookup import (
     joules,
     work_row,
 )
+from racktwin.serving.offload import load_seconds, spread, use
 from racktwin.serving.prefix_cache import OWED
 from racktwin.serving.router import seat
 from racktwin.serving.sharing import leave_answer, room_for_units, share, units_of
@@ -74,8 +75,9 @@ def enqueue(
     state.slots[slot].left, state.slots[slot].output, state.slots[slot].cached = output, output, 0
     state.slots[slot].begun, state.slots[slot].priority, state.slots[slot].losses = -1, priority, 0
     state.slots[slot].rank, state.slots[slot].held, state.slots[slot].units = rank, 0, 0
+    state.slots[slot].cached_host = state.slots[slot].cached_shared = 0
     if rules.unit:
-        state.cache.marks[OWED] += (prompt + output) // rules.unit
+        state.cache.marks[OWED] += spread(rules, prompt + output)
     wait_behind(state, replica, rank, slot)
     state.replicas[replica].outstanding += 1
     state.replicas[replica].pending += prompt
@@ -103,6 +105,8 @@ def finish(state: State, rules: Rules, replica: int, slot: int, time: float) -> 
         state.slots[slot].cached,
         state.slots[slot].losses,
     )
+    state.results[at].cached_host = state.slots[slot].cached_host
+    state.results[at].cached_shared = state.slots[slot].cached_shared
     state.results[at].replica, state.results[at].rank = replica, state.slots[slot].rank
     state.counts[1] += 1
     state.sums[FINISHED] += 1
@@ -145,6 +149,7 @@ def share_prompt(state: State, rules: Rules, replica: int, slot: int) -> None:
     end = min(units_of(state, row), state.slots[slot].prompt // rules.unit)
     begin = state.slots[slot].units
     state.slots[slot].units = share(state, rules, replica, rank, row, begin, end)
+    use(state, rules, replica * rules.ranks + rank, row, end)
 
 
 @compiled
@@ -340,7 +345,7 @@ def loaded_step(
     riding = rules.mixed
     total = state.replicas[replica].decoding if riding else 0
     most = fullest(state, rules, replica) if riding else 0
-    tokens, longest, attention, new = 0, 0.0, 0.0, 0.0
+    tokens, longest, attention, new, copied = 0, 0.0, 0.0, 0.0, 0.0
     for rank in range(rules.ranks):
         own = draft.new[rank]
         batch = state.ranks[replica, rank].batch if riding else 0
@@ -351,12 +356,14 @@ def loaded_step(
             point = (count, own / count, draft.behind[rank] / count)
             longest = max(longest, attended(clock, clock.prefill, *point) + draft.encode[rank])
             attention += attended(clock, clock.prefill_work, *point) + draft.effort[rank]
+            copied = max(copied, load_seconds(rules, draft.host[rank], draft.shared[rank]))
     mean = (total * rules.queries + new) / rules.ranks
     context = depth(state.replicas[replica].context, total) if total else 0.0
     seconds = base_seconds(clock, tokens, mean)
     if total:
         seconds += decode_seconds(clock, most, context)
     seconds = (seconds + longest) * clock.scale
+    seconds = max(seconds, copied) if rules.layered else seconds + copied
     energy = joules(clock, seconds, mean, total / rules.ranks, context)
     energy = min(energy + attention / rules.ranks * clock.scale, clock.most * seconds)
     end, kind = state.replicas[replica].now + seconds, DECODES if riding else PROMPTS

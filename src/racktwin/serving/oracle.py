@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from racktwin.serving.clock import Clock
 from racktwin.serving.fleet import SUMS, Rules
+from racktwin.serving.oracle_cache import Tier
 from racktwin.serving.oracle_rank import Job
 from racktwin.serving.oracle_replica import Replica
 from racktwin.serving.oracle_router import Desk
@@ -41,7 +42,8 @@ class Request(NamedTuple):
 class Result(NamedTuple):
     """A request that was served; times in s; cached: tokens found when it was first admitted.
 
-    first, second, finish: of its tokens; second: -1 for an answer of one token.
+    first, second, finish: of its tokens; second: -1 for an answer of one token. cached_host,
+    cached_shared: of these tokens in host memory and in the shared pool.
     """
 
     number: int
@@ -52,6 +54,8 @@ class Result(NamedTuple):
     losses: int
     cached: int = 0
     second: float = -1.0
+    cached_host: int = 0
+    cached_shared: int = 0
 
 
 class Arrivals:
@@ -142,7 +146,19 @@ def arriving(rules: Rules, request: Request, number: int, time: float) -> Job:
 def result(job: Job, finish: float) -> Result:
     """The result of a request that ended at `finish`, s."""
     times = (job.arrival, job.admitted, job.first, finish)
-    return Result(job.number, *times, job.losses, job.cached, job.second)
+    tiers = (job.cached_host, job.cached_shared)
+    return Result(job.number, *times, job.losses, job.cached, job.second, *tiers)
+
+
+def moved(replicas: Sequence[Replica], pool: Tier) -> dict[str, float]:
+    """Units loaded from the tiers and written to them (count)."""
+    ranks = [rank for replica in replicas for rank in replica.ranks]
+    return {
+        "from_host": sum(rank.loaded[0] for rank in ranks),
+        "from_shared": sum(rank.loaded[1] for rank in ranks),
+        "to_host": sum(rank.host.written for rank in ranks),
+        "to_shared": pool.written,
+    }
 
 
 def simulate(
@@ -158,7 +174,8 @@ def simulate(
 
     scopes: equal parts of the replicas, each with a router of its own.
     """
-    pool = [Replica(rules, clock) for _ in range(replicas)]
+    shared = Tier(rules.shared)
+    pool = [Replica(rules, clock, shared) for _ in range(replicas)]
     desk = Desk(pool, router, scopes)
     arrivals, results = Arrivals(requests, concurrency), []
     heirs = _heirs(rules, requests)
@@ -178,4 +195,4 @@ def simulate(
             assert scope is not None
             desk.take(job, scope)
     sums = {name: sum(each.sums[name] for each in pool) for name in SUMS}
-    return sorted(results), sums
+    return sorted(results), sums | moved(pool, shared)

@@ -1,15 +1,50 @@
-"""The prefix cache of a rank as the oracle sees it: two dictionaries."""
+"""The prefix cache of a rank, and the tiers below it, as the oracle sees them: dictionaries."""
 
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Sequence
+from itertools import takewhile
+
+
+class Tier:
+    """Host memory of a rank, or the shared pool: units, the longest unused first.
+
+    room: how many (count) it holds; written: how many it has taken in.
+    """
+
+    def __init__(self, room: int) -> None:
+        self.room, self.written = room, 0
+        self.units: OrderedDict[int, None] = OrderedDict()
+
+    def prefix(self, ids: Sequence[int]) -> list[int]:
+        """The longest beginning of `ids` that is here."""
+        return list(takewhile(self.units.__contains__, ids))
+
+    def put(self, unit: int) -> None:
+        """A unit is used: it is here, the newest, if there is any room at all."""
+        if unit in self.units:
+            self.units.move_to_end(unit)
+        elif self.room:
+            if len(self.units) == self.room:
+                self.units.popitem(last=False)
+            self.units[unit] = None
+            self.written += 1
+
+    def use(self, ids: Sequence[int]) -> None:
+        """The units of a prefix are used; its first stays longest."""
+        for unit in reversed(ids):
+            self.put(unit)
 
 
 class Cache:
-    """held: how many running requests use a unit, by its id; idle: ids, the longest idle first."""
+    """held: how many running requests use a unit, by its id; idle: ids, the longest idle first.
 
-    def __init__(self) -> None:
+    below: takes in what is dropped, if anything does.
+    """
+
+    def __init__(self, below: Tier | None = None) -> None:
+        self.below = below
         self.held: Counter[int] = Counter()
         self.idle: OrderedDict[int, None] = OrderedDict()
 
@@ -40,4 +75,6 @@ class Cache:
     def trim(self, room: float) -> None:
         """Drop the longest idle until no more than `room` of them (count) are left."""
         while len(self.idle) > max(room, 0):
-            self.idle.popitem(last=False)
+            unit, _ = self.idle.popitem(last=False)
+            if self.below is not None:
+                self.below.put(unit)

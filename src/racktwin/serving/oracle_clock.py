@@ -65,10 +65,13 @@ def depth(context: float, batch: int) -> float:
     return floor(context / batch * 4096) / 4096
 
 
-def priced(clock: Clock, loads: Sequence[Load], context: float) -> tuple[float, float]:
+def priced(
+    clock: Clock, loads: Sequence[Load], context: float, copied: float = 0.0, layered: bool = True
+) -> tuple[float, float]:
     """Seconds of a step, and joules of one of its GPUs.
 
-    context: tokens cached for its decoding sequences, over all ranks.
+    context: tokens cached for its decoding sequences, over all ranks. copied: s in which the
+    slowest rank loads units from below, beside the step if `layered`, else before it.
     """
     ranks = len(loads)
     tokens = [load.tokens + sum(chunk.new for chunk in load.chunks) for load in loads]
@@ -88,6 +91,7 @@ def priced(clock: Clock, loads: Sequence[Load], context: float) -> tuple[float, 
             for chunks in busy
         )
     seconds *= clock.scale
+    seconds = max(seconds, copied) if layered else seconds + copied
     joules = min(clock.idle * seconds + work * clock.scale, clock.most * seconds)
     if busy:
         extra = sum(

@@ -20,6 +20,7 @@ from racktwin.serving.oracle import (
     result,
     steps,
 )
+from racktwin.serving.oracle_cache import Tier
 from racktwin.serving.oracle_rank import Job, Rank
 from racktwin.serving.oracle_replica import Replica
 from racktwin.serving.oracle_router import Desk
@@ -59,8 +60,8 @@ class Pair:
         self, prefill: Pool, decode: Pool, start: float, pace: float, scopes: int = 1
     ) -> None:
         self.prefill, self.decode = (
-            [Replica(pool.rules, pool.clock) for _ in range(pool.replicas)]
-            for pool in (prefill, decode)
+            [Replica(pool.rules, pool.clock, shared) for _ in range(pool.replicas)]
+            for pool, shared in ((prefill, Tier(prefill.rules.shared)), (decode, Tier(0)))
         )
         self.desk = Desk(self.prefill, prefill.router, scopes)
         self.decoders = Desk(self.decode, decode.router, scopes)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import ceil
 
 from racktwin.serving.fleet import Rules
-from racktwin.serving.oracle_cache import Cache
+from racktwin.serving.oracle_cache import Cache, Tier
 from racktwin.serving.oracle_clock import Chunk
 
 
@@ -16,10 +16,11 @@ class Job:
     """A request in a replica. arrival, admitted, first and second token: s, -1 if not yet.
 
     prompt: tokens to compute before the next one is won, `computed` of them are; left: output
-    tokens to come when that began; steps: decode steps since, None while the prompt is computed.
+    tokens to come when that began; steps: decode steps since, None while the prompt is computed;
+    turn: in which it began to decode.
     ids: of the full units of its prompt; answer: of those of its prompt and answer, where known;
-    units: those it holds in the cache. cached: tokens found when it was first admitted.
-    images: tokens they make, s and J of encoding them.
+    units: those it holds in the cache. cached: tokens found when it was first admitted, of these
+    in host memory and in the shared pool. images: tokens they make, s and J of encoding them.
     """
 
     number: int
@@ -33,6 +34,7 @@ class Job:
     left: int = 0
     computed: int = 0
     steps: int | None = None
+    turn: int = 0
     promised: int = 0
     losses: int = 0
     ids: Sequence[int] = ()
@@ -40,6 +42,8 @@ class Job:
     units: list[int] = field(default_factory=list)
     cached: int = 0
     images: tuple[int, float, float] = (0, 0.0, 0.0)
+    cached_host: int = 0
+    cached_shared: int = 0
 
     def blocks(self, rules: Rules, ahead: int = 0) -> float:
         """Blocks it holds, or will after `ahead` more decode steps."""
@@ -81,6 +85,8 @@ class Rank:
     """Its queue, its running requests from the oldest to the newest, and the share it reserves.
 
     kept: blocks of caches that wait to leave or are on their way here; landing: how many of these.
+    host: its part of host memory; pool: the shared one. loading: units of either (count) that the
+    coming step loads; loaded: that all did.
     """
 
     rules: Rules
@@ -90,7 +96,12 @@ class Rank:
     since: int = 0
     kept: float = 0.0
     landing: int = 0
-    cache: Cache = field(default_factory=Cache)
+    pool: Tier = field(default_factory=lambda: Tier(0))
+
+    def __post_init__(self) -> None:
+        self.host = Tier(self.rules.host)
+        self.cache = Cache(self.host if self.rules.evict else None)
+        self.loading = self.loaded = (0, 0)
 
     @property
     def requests(self) -> int:
@@ -128,6 +139,46 @@ class Rank:
         unit = self.rules.unit
         return self.cache.prefix(job.ids[: (job.prompt - 1) // unit]) if unit else []
 
+    def lower(self, job: Job, above: int) -> tuple[list[int], list[int]]:
+        """What goes on behind `above` (count) cached units: in host memory, then in the pool."""
+        if not self.rules.unit:
+            return [], []
+        rest = job.ids[above : (job.prompt - 1) // self.rules.unit]
+        host = self.host.prefix(rest)
+        return host, self.pool.prefix(rest[len(host) :])
+
+    def worth(self, job: Job, credit: float) -> float:
+        """Units of a prompt found here; one in host memory counts as `credit` (1) of one above."""
+        above = len(self.prefix(job))
+        return above + credit * len(self.lower(job, above)[0])
+
+    def use(self, ids: Sequence[int]) -> None:
+        """The units of a prefix are used."""
+        if not self.rules.evict:
+            self.host.use(ids)
+        self.pool.use(ids)
+
+    def know(self, job: Job, ids: Sequence[int]) -> None:
+        """The units `ids`, whose first a request holds, can be found from now on."""
+        self.hold(job, ids)
+        self.use(ids)
+
+    def load(self, job: Job, found: list[int], host: list[int], pool: list[int]) -> None:
+        """An admitted request holds what it found in the cache and, loaded, in both tiers."""
+        if self.rules.evict:
+            for unit in host:
+                del self.host.units[unit]
+        self.know(job, [*found, *host, *pool])
+        counts = len(host), len(pool)
+        self.loading = (self.loading[0] + counts[0], self.loading[1] + counts[1])
+        self.loaded = (self.loaded[0] + counts[0], self.loaded[1] + counts[1])
+
+    @property
+    def copied(self) -> float:
+        """How long this rank loads in the coming step, s: over the link, and over its port."""
+        host, pool = self.loading
+        return max((host + pool) * self.rules.host_pace, pool * self.rules.shared_pace)
+
     def hold(self, job: Job, ids: Sequence[int]) -> None:
         """A request goes on to hold the units `ids`, of which it holds the first already."""
         for unit in ids[len(job.units) :]:
@@ -147,7 +198,7 @@ class Rank:
     def end(self, job: Job) -> None:
         """A request has its last token; of that one nothing is cached."""
         if self.rules.unit:
-            self.hold(job, job.answer[: (job.prompt + job.left) // self.rules.unit])
+            self.know(job, job.answer[: (job.prompt + job.left) // self.rules.unit])
         self.leave(job)
 
     def queue(self, job: Job, *, first: bool = False) -> None:
@@ -186,7 +237,7 @@ class Rank:
 
     def compose(self, step: int, time: float, admitting: bool) -> list[tuple[Job, Chunk]]:
         """The prompts of the coming step, s of its start `time`; decode steps done: `step`."""
-        rules, budget, lost = self.rules, self.rules.budget, 0
+        rules, budget, lost, self.loading = self.rules, self.rules.budget, 0, (0, 0)
         if rules.mixed:
             lost = self.make_room(step)
             budget -= len(self.decoding) * rules.queries
@@ -215,34 +266,36 @@ class Rank:
                 return
             self.trim(int(rules.mixed))
             found = self.prefix(job)
-            known = len(found) * rules.unit
+            host, pool = self.lower(job, len(found))
+            known = (len(found) + len(host) + len(pool)) * rules.unit
             new = min(job.prompt - known, budget)
             if not rules.chunked and new < job.prompt - known <= rules.budget:
                 return
-            if not self.fits(job, found, new, step, [other for other, _ in drafted]):
+            if not self.fits(job, found, known + new, step, [other for other, _ in drafted]):
                 return
-            self.hold(job, found)
+            self.load(job, found, host, pool)
             self.running.append(self.waiting.pop(0))
             job.promised = ceil((job.prompt + job.left) / rules.block)
             job.computed = known + new
             if job.admitted < 0:
                 job.admitted, job.cached = time, known
+                job.cached_host = len(host) * rules.unit
+                job.cached_shared = len(pool) * rules.unit
             drafted.append((job, Chunk(new, known, *job.encoding(known))))
             budget -= new
 
-    def fits(self, job: Job, found: list[int], new: int, step: int, coming: list[Job]) -> bool:
-        """Whether a prompt may start with `new` tokens behind the units it found.
+    def fits(self, job: Job, found: list[int], end: int, step: int, coming: list[Job]) -> bool:
+        """Whether a prompt may start, computed up to token `end` by the coming step.
 
-        coming: prompts of the same step.
+        found: units in the cache. coming: prompts of the same step.
         """
         rules = self.rules
         free = rules.blocks - self.used(int(rules.mixed))
         free += sum(unit in self.cache.held for unit in found) * self.weight
-        new += len(found) * rules.unit
         if rules.reserve == 1:
             return ceil((job.prompt + job.left) / rules.block) <= free
         if rules.reserve == 0 or not self.running:
-            return ceil((new if rules.mixed else job.prompt) / rules.block) <= free
+            return ceil((end if rules.mixed else job.prompt) / rules.block) <= free
         share = max(rules.least, self.share - rules.decay * (step - self.since))
         later = sum(ceil(other.left / rules.gain) - (other.steps or 0) for other in self.decoding)
         own = job.prompt + job.left + sum(other.left for other in coming)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import count
 from math import ceil
+from operator import itemgetter
 from typing import NamedTuple
 
 from racktwin.serving.clock import Clock
 from racktwin.serving.fleet import SUMS, Rules
+from racktwin.serving.oracle_cache import Tier
 from racktwin.serving.oracle_clock import Chunk, Load, priced
 from racktwin.serving.oracle_rank import Job, Rank
 
@@ -28,24 +31,27 @@ class Step(NamedTuple):
 class Replica:
     """Ranks in lock-step. now: s the step under way ends, or the next starts; step: decode steps.
 
-    landed: caches that came during the step. closed: it takes no requests.
+    landed: caches that came during the step. closed: it takes no requests. pool: the shared one.
     """
 
-    def __init__(self, rules: Rules, clock: Clock) -> None:
-        self.rules, self.clock = rules, clock
-        self.ranks = [Rank(rules) for _ in range(rules.ranks)]
+    def __init__(self, rules: Rules, clock: Clock, pool: Tier) -> None:
+        self.rules, self.clock, self.order = rules, clock, count()
+        self.ranks = [Rank(rules, pool=pool) for _ in range(rules.ranks)]
         self.now, self.busy, self.step, self.held_back = 0.0, False, 0, 0
         self.under_way: Step | None = None
         self.closed = False
         self.landed: list[tuple[Rank, Job, float]] = []
         self.sums = dict.fromkeys(SUMS, 0.0)
 
-    def take(self, job: Job, *, by_prefix: bool) -> None:
-        """A request arrives: to the rank with the fewest, or to the one with its longest prefix."""
+    def take(self, job: Job, credit: float | None) -> None:
+        """A request arrives: to the rank with the fewest, or to the one with its longest prefix.
+
+        credit: of a unit in host memory (1); None: prefixes do not count.
+        """
         job.left = job.output
 
-        def order(rank: Rank) -> tuple[int, int]:
-            known = len(rank.prefix(job)) if by_prefix else 0
+        def order(rank: Rank) -> tuple[float, int]:
+            known = 0.0 if credit is None else rank.worth(job, credit)
             return -known, rank.requests
 
         min(self.ranks, key=order).queue(job)
@@ -56,9 +62,9 @@ class Replica:
         if not self.busy:
             self.busy, self.now = True, time
 
-    def longest(self, job: Job) -> int:
-        """Units of the prompt on the rank that has most."""
-        return max(len(rank.prefix(job)) for rank in self.ranks)
+    def longest(self, job: Job, credit: float) -> float:
+        """Units of the prompt on the rank that has most; in host memory one counts `credit` (1)."""
+        return max(rank.worth(job, credit) for rank in self.ranks)
 
     @property
     def outstanding(self) -> int:
@@ -127,11 +133,7 @@ class Replica:
         for name, amount in step.adds.items():
             self.sums[name] += amount
         self.step += step.decodes
-        ended = [
-            job
-            for rank, batch in zip(self.ranks, step.batches, strict=True)
-            for job in self.decode(rank, batch)
-        ]
+        ended = self.decode(step.batches)
         ended += [
             job
             for rank, draft in zip(self.ranks, step.drafts, strict=True)
@@ -156,7 +158,7 @@ class Replica:
         """A sequence whose cache of `blocks` blocks came begins to decode."""
         rank.kept -= blocks
         rank.landing -= 1
-        job.steps, job.computed = 0, job.prompt
+        job.steps, job.computed, job.turn = 0, job.prompt, next(self.order)
         rank.running.append(job)
 
     def price(
@@ -170,7 +172,8 @@ class Replica:
         ]
         context, total = self.context, sum(load.batch for load in loads)
         shared = sum(rank.cache.again * rank.weight for rank in self.ranks)
-        seconds, joules = priced(self.clock, loads, context)
+        copied = max(rank.copied for rank in self.ranks)
+        seconds, joules = priced(self.clock, loads, context, copied, rules.layered)
         return seconds, {
             "busy_seconds": seconds,
             "steps": 1,
@@ -181,17 +184,21 @@ class Replica:
             "block_seconds": seconds * ((context + rules.gain * total / 2) / rules.block - shared),
         }
 
-    def decode(self, rank: Rank, batch: list[Job]) -> list[Job]:
-        """Every sequence wins its tokens; returns those that end."""
-        for job in batch:
-            assert job.steps is not None
-            job.steps += 1
-            job.second = self.now if job.second < 0 else job.second
-        rank.trim()
-        ended = [job for job in batch if job.steps == ceil(job.left / self.rules.gain)]
-        for job in ended:
+    def decode(self, batches: list[list[Job]]) -> list[Job]:
+        """Every sequence wins its tokens; returns those that end, in the order they began."""
+        ended: list[tuple[int, Job, Rank]] = []
+        for rank, batch in zip(self.ranks, batches, strict=True):
+            for job in batch:
+                assert job.steps is not None
+                job.steps += 1
+                job.second = self.now if job.second < 0 else job.second
+                if job.steps == ceil(job.left / self.rules.gain):
+                    ended.append((job.turn, job, rank))
+            rank.trim()
+        ended.sort(key=itemgetter(0))
+        for _, job, rank in ended:
             rank.end(job)
-        return ended
+        return [job for _, job, _ in ended]
 
     def prefill(self, rank: Rank, draft: Draft) -> list[Job]:
         """Complete prompts give their first token; returns those that need no more."""
@@ -202,8 +209,8 @@ class Replica:
             elif job.second < 0:
                 job.second = self.now
             job.left -= 1
-            job.steps = 0
-            rank.hold(job, job.ids)
+            job.steps, job.turn = 0, next(self.order)
+            rank.know(job, job.ids)
             if job.left == 0:
                 rank.end(job)
         return [job for job in done if job.left == 0]

@@ -8,7 +8,6 @@ from racktwin.serving.oracle_rank import Job
 from racktwin.serving.oracle_replica import Replica
 
 Router = Callable[[Sequence[Replica], Job], int]
-BY_PREFIX = ("prefix_aware", "kv_aware")
 
 
 def _mixed(value: int) -> int:
@@ -29,13 +28,13 @@ def _power_of_two(pool: Sequence[Replica], job: Job) -> int:
 
 
 def _prefix_aware(pool: Sequence[Replica], job: Job) -> int:
-    return min(range(len(pool)), key=lambda at: (-pool[at].longest(job), pool[at].outstanding))
+    return min(range(len(pool)), key=lambda at: (-pool[at].longest(job, 1), pool[at].outstanding))
 
 
 def _kv_aware(pool: Sequence[Replica], job: Job) -> int:
     def tokens(replica: Replica) -> float:
         mean = (replica.context + replica.pending) / replica.rules.ranks
-        return mean - replica.longest(job) * replica.rules.unit
+        return mean - replica.longest(job, replica.rules.credit) * replica.rules.unit
 
     return min(range(len(pool)), key=lambda at: tokens(pool[at]))
 
@@ -50,6 +49,11 @@ ROUTERS: dict[str, Router] = {
     "prefix_aware": _prefix_aware,
     "kv_aware": _kv_aware,
 }
+
+
+def credit(replica: Replica, router: str) -> float | None:
+    """What a unit in host memory counts to a router, 1; None where prefixes do not."""
+    return {"prefix_aware": 1.0, "kv_aware": replica.rules.credit}.get(router)
 
 
 class Desk:
@@ -90,4 +94,4 @@ class Desk:
         """Send a request to a replica of a scope, which there is."""
         chosen = self.choose(job, scope)
         assert chosen is not None
-        chosen.take(job, by_prefix=self.router in BY_PREFIX)
+        chosen.take(job, credit(chosen, self.router))

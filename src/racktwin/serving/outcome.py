@@ -8,8 +8,20 @@ import msgspec
 import numpy as np
 
 from racktwin.serving.by_class import Felt
-from racktwin.serving.fleet import BATCH, BLOCKS, BUSY, JOULES, LOSSES, Floats
+from racktwin.serving.fleet import (
+    BATCH,
+    BLOCKS,
+    BUSY,
+    FROM_HOST,
+    FROM_SHARED,
+    JOULES,
+    LOSSES,
+    TO_HOST,
+    TO_SHARED,
+    Floats,
+)
 from racktwin.serving.pool import READINGS
+from racktwin.serving.prefix_cache import idle_units
 from racktwin.serving.sample import NONE, Spread
 from racktwin.serving.simulation import FINISHED, INSIDE, Simulation
 
@@ -54,12 +66,26 @@ class Use(msgspec.Struct, frozen=True, kw_only=True):
     watts: float
 
 
+class Tier(msgspec.Struct, frozen=True, kw_only=True):
+    """What a tier below the prefix caches did over the span.
+
+    hits: share of input tokens found in it, 0..1. loaded, written: B/s over all copies. filled:
+    share of its room at the end, 0..1.
+    """
+
+    hits: float = 0.0
+    loaded: float = 0.0
+    written: float = 0.0
+    filled: float = 0.0
+
+
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Figures over the span; rates per s over all copies.
 
     seconds: s simulated, cpu: CPU seconds it took. good: requests/s within the limits.
-    hits: share of input tokens found in a cache, 0..1. watts: of a GPU. warm_up: s until sessions
-    of nearly every age can be under way, 0 where there are none.
+    hits: share of input tokens found in a cache or in a tier below it, 0..1; host, shared: of these
+    tiers. watts: of a GPU. warm_up: s until sessions of nearly every age can be under way, 0 where
+    there are none.
     inside: mean requests in the pools, read off them; little: their rate times their mean time.
     growth: requests/s that the queue grew by, 0 when it did not. at_once: all came at the start.
     """
@@ -82,6 +108,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     output: float
     good: float
     hits: float
+    host: Tier
+    shared: Tier
     inside: float
     little: float
     growth: float
@@ -142,7 +170,9 @@ def outcome(run: Simulation) -> Outcome:
         input=rates["input"] * scale,
         output=rates["output"] * scale,
         good=rates["good"] * scale,
-        hits=rates["cached"] / rates["input"] if rates["input"] else 0.0,
+        hits=_share(rates, "cached"),
+        host=_host(run, part, rates),
+        shared=_shared(run, part, rates),
         inside=_mean(run, run.timeline.columns[INSIDE], part),
         little=requests * (spreads["e2e"].mean - run.deployment.engine.first_token),
         growth=run.growth,
@@ -252,3 +282,41 @@ def _use(run: Simulation, role: str, part: Span) -> Use:
         losses=per_second(LOSSES) * (part.end - part.begin),
         watts=per_second(JOULES) / pool.replicas + chip.idle_power * (1 - busy),
     )
+
+
+def _share(rates: dict[str, float], name: str) -> float:
+    """Part of the input tokens, from totals (tokens)."""
+    return rates[name] / rates["input"] if rates["input"] else 0.0
+
+
+def _host(run: Simulation, part: Span, rates: dict[str, float]) -> Tier:
+    """Host memory of all ranks; rates: totals of the counted requests (tokens)."""
+    if run.tiers is None or not run.tiers.host:
+        return Tier()
+    state = run.runner.pools[run.prompts].state
+    places = state.ranks.size
+    held = idle_units(state.cache)[places : 2 * places]
+    return Tier(
+        hits=_share(rates, "cached_host"),
+        loaded=run.tiers.unit * _units(run, part, FROM_HOST),
+        written=run.tiers.unit * _units(run, part, TO_HOST),
+        filled=float(held.sum()) / (places * run.tiers.host),
+    )
+
+
+def _shared(run: Simulation, part: Span, rates: dict[str, float]) -> Tier:
+    """The pool of all; rates: totals of the counted requests (tokens)."""
+    if run.tiers is None or not run.tiers.shared:
+        return Tier()
+    held = idle_units(run.runner.pools[run.prompts].state.cache)[-1]
+    return Tier(
+        hits=_share(rates, "cached_shared"),
+        loaded=run.tiers.unit * _units(run, part, FROM_SHARED),
+        written=run.tiers.whole * _units(run, part, TO_SHARED),
+        filled=float(held) / run.tiers.shared,
+    )
+
+
+def _units(run: Simulation, part: Span, index: int) -> float:
+    """Units moved per s over the span, from the sum with that index."""
+    return _rate(run, readings(run, run.prompts, index), part)

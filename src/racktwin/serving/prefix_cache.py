@@ -189,3 +189,31 @@ def trim(cache: PrefixCache, place: int, room: int) -> None:
         entry = cache.marks[EACH * place + OLDEST]
         take_from_idle(cache, entry)
         forget(cache, entry)
+
+
+@compiled
+def put(cache: PrefixCache, place: int, block: int, room: int) -> bool:
+    """Make a unit the newest of a tier, all of whose units are idle; whether it is new there.
+
+    room: units the tier holds; the oldest goes for a new one.
+    """
+    entry = find(cache, place, block)
+    if entry >= 0:
+        hold(cache, entry)
+        let_go(cache, entry)
+        return False
+    if room == 0:
+        return False
+    trim(cache, place, room - 1)
+    if not insert(cache, place, block):
+        return False
+    let_go(cache, find(cache, place, block))
+    return True
+
+
+@compiled
+def drop(cache: PrefixCache, place: int, block: int) -> None:
+    """Take a unit out of a tier."""
+    entry = find(cache, place, block)
+    take_from_idle(cache, entry)
+    forget(cache, entry)

@@ -2,10 +2,10 @@
 
 All see the replicas of their scope, the whole pool or a copy's part of it, as they are at the
 moment of arrival; `ROUTERS` gives their numbers. Requests are dealt to scopes in turn.
-prefix_aware: the longest prefix in a cache, then the fewest requests. kv_aware: the fewest tokens
-to prefill, the request's own included, and to keep: what Dynamo's KV router minimises, both weighed
-alike (docs.nvidia.com/dynamo, Routing Concepts). Both mean the request for the rank with the
-longest prefix.
+prefix_aware: the longest prefix in a cache and the host memory below it, then the fewest requests.
+kv_aware: the fewest tokens to prefill, the request's own included, and to keep: what Dynamo's KV
+router minimises, both weighed alike (docs.nvidia.com/dynamo, Routing Concepts). Both mean the
+request for the rank with the longest prefix.
 """
 
 from __future__ import annotations
@@ -124,6 +124,12 @@ def route(state: State, rules: Rules, policy: int, number: int, prompt: int, sco
 
 
 @compiled
+def credit(rules: Rules, policy: int) -> float:
+    """What a unit in host memory is worth to a policy, in units of a rank's cache (1)."""
+    return rules.credit if policy == KV_AWARE else 1.0
+
+
+@compiled
 def route_by_prefix(
     state: State, rules: Rules, policy: int, number: int, prompt: int, begin: int, end: int
 ) -> int:
@@ -135,14 +141,14 @@ def route_by_prefix(
     for replica in range(begin, end):
         if state.replicas[replica].closed:
             continue
-        units = 0
+        units = 0.0
         if rules.unit:
-            units = prefix_units(state, rules, replica, number, prompt)
+            units = prefix_units(state, rules, replica, number, prompt, credit(rules, policy))
         if policy == PREFIX_AWARE:
             held = state.replicas[replica].outstanding - units * LONGER
         else:
             held = state.replicas[replica].context + state.replicas[replica].pending
-            held = held / rules.ranks - float(units * rules.unit)
+            held = held / rules.ranks - units * rules.unit
         if held < least:
             chosen, least = replica, held
     return chosen
@@ -154,11 +160,12 @@ def seat(state: State, rules: Rules, policy: int, replica: int, number: int, pro
 
     Of routers that know prefixes, the one with the longest first.
     """
-    rank, most, least = 0, -1, np.int64(1) << 62
+    rank, most, least = 0, -1.0, np.int64(1) << 62
     for each in range(rules.ranks):
-        units = 0
+        units = 0.0
         if rules.unit and policy >= PREFIX_AWARE:
-            units = prefix_on(state, rules, replica, each, number, prompt)
+            worth = credit(rules, policy)
+            units = prefix_on(state, rules, replica, each, number, prompt, worth)
         held = state.ranks[replica, each].running + state.ranks[replica, each].queued
         if units > most or (units == most and held < least):
             rank, most, least = each, units, held

@@ -205,7 +205,8 @@ class Routed:
         concurrency: int = 0,
     ) -> None:
         self.pools, self.window, self.sink = {"serve": pool}, window, sink
-        self.policy, self.releasing = policy, concurrency > 0
+        self.policy = policy
+        self.releasing = concurrency > 0 or pool.rules.shared > 0  # replicas meet in the pool
         self.released = Released(window, concurrency)
 
     def releasing_turns(self) -> Runner:

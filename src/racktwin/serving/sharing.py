@@ -11,6 +11,7 @@ from __future__ import annotations
 from racktwin.serving.blocks import needed, settle
 from racktwin.serving.compiled import compiled
 from racktwin.serving.fleet import DECODES, Rules, State
+from racktwin.serving.offload import below, pool_place, run_in, shrink, spread, use
 from racktwin.serving.prefix_cache import (
     ASKED,
     LEFT,
@@ -20,7 +21,6 @@ from racktwin.serving.prefix_cache import (
     hold,
     insert,
     let_go,
-    trim,
 )
 
 
@@ -35,7 +35,7 @@ def make_way(state: State, rules: Rules, replica: int, rank: int, growth: float)
     """Drop idle units whose room a rank, settled, and `growth` blocks more need."""
     room = max(rules.blocks - state.ranks[replica, rank].used - growth, 0.0)
     weight = rules.unit // rules.block
-    trim(state.cache, replica * rules.ranks + rank, int(room // weight))
+    shrink(state, rules, replica * rules.ranks + rank, int(room // weight))
 
 
 @compiled
@@ -57,31 +57,54 @@ def cached_units(
 
 
 @compiled
-def prefix_on(state: State, rules: Rules, replica: int, rank: int, row: int, prompt: int) -> int:
+def lower_units(
+    state: State, rules: Rules, replica: int, rank: int, row: int, prompt: int, units: int
+) -> tuple[int, int]:
+    """Units of a prompt (tokens) behind its first `units`: in host memory, then in the pool."""
+    most = min(units_of(state, row), (prompt - 1) // rules.unit)
+    place = below(state, rules, replica * rules.ranks + rank)
+    host = run_in(state, rules, place, row, units, most) if rules.host else 0
+    if rules.shared == 0:
+        return host, 0
+    place = pool_place(state, rules)
+    return host, run_in(state, rules, place, row, units + host, most)
+
+
+@compiled
+def prefix_on(
+    state: State, rules: Rules, replica: int, rank: int, row: int, prompt: int, credit: float
+) -> float:
     """Leading units of a prompt (tokens) in a rank's cache as it is now.
 
-    What the step under way needed room for went when it began.
+    What the step under way needed room for went when it began. Behind them a unit in host memory
+    counts as `credit` (1).
     """
     units, _ = cached_units(state, rules, replica, rank, row, prompt)
-    if units == 0:
-        return 0
+    if units == 0 and rules.host == 0:
+        return 0.0
     left = state.cache.marks[LEFT]
     settle(state, rules, replica, rank)
     growth = 0.0
     if state.replicas[replica].under_way == DECODES:
         growth = needed(state, rules, replica, rank)
     make_way(state, rules, replica, rank, growth)
-    if state.cache.marks[LEFT] != left:
+    if state.cache.marks[LEFT] != left or rules.host:
         units, _ = cached_units(state, rules, replica, rank, row, prompt)
-    return units
+    if rules.host:
+        most = min(units_of(state, row), (prompt - 1) // rules.unit)
+        place = below(state, rules, replica * rules.ranks + rank)
+        return units + credit * run_in(state, rules, place, row, units, most)
+    return float(units)
 
 
 @compiled
-def prefix_units(state: State, rules: Rules, replica: int, row: int, prompt: int) -> int:
+def prefix_units(
+    state: State, rules: Rules, replica: int, row: int, prompt: int, credit: float
+) -> float:
     """Leading units of a prompt (tokens) on the rank of a replica that has most."""
-    most = 0
+    most = 0.0
     for rank in range(rules.ranks):
-        most = max(most, prefix_on(state, rules, replica, rank, row, prompt))
+        most = max(most, prefix_on(state, rules, replica, rank, row, prompt, credit))
     return most
 
 
@@ -149,13 +172,14 @@ def leave_answer(state: State, rules: Rules, replica: int, slot: int, blocks: fl
     """A request has ended: its blocks, answer included, stay for the one that goes on from it."""
     row, rank = state.slots[slot].number, state.slots[slot].rank
     tokens = state.slots[slot].prompt + state.slots[slot].left  # of the last one nothing is kept
-    state.cache.marks[OWED] -= (tokens + 1) // rules.unit
+    state.cache.marks[OWED] -= spread(rules, tokens + 1)
     heir, units = state.known.rows[row].heir, state.slots[slot].units
     if heir < 0:
         free_blocks(state, rules, replica, slot, blocks)
         return
     end = min(tokens // rules.unit, units_of(state, heir))
     units = share(state, rules, replica, rank, heir, units, end)
+    use(state, rules, replica * rules.ranks + rank, heir, end)
     give_units(state, rules, replica, rank, heir, units)
     state.slots[slot].units = 0
     state.ranks[replica, rank].used -= blocks - units * (rules.unit // rules.block)
@@ -164,7 +188,7 @@ def leave_answer(state: State, rules: Rules, replica: int, slot: int, blocks: fl
 @compiled
 def room_for_units(state: State, rules: Rules, tokens: int) -> bool:
     """Whether the cache has entries for what a request of `tokens` tokens may bring."""
-    marks, wanted = state.cache.marks, tokens // rules.unit
+    marks, wanted = state.cache.marks, spread(rules, tokens)
     if wanted == 0 or marks[LEFT] - marks[OWED] >= wanted:
         return True
     if len(state.cache.entries) >= marks[MOST]:

@@ -26,6 +26,7 @@ from racktwin.serving.scheduling import rules, sized_clock, unit
 from racktwin.serving.slo_class import SloClass
 from racktwin.serving.sparse import Sparse
 from racktwin.serving.steady import Served
+from racktwin.serving.tiers import tiers
 from racktwin.serving.timeline import MOST, MOST_FIXED, Timeline
 from racktwin.serving.trace import Trace
 from racktwin.serving.window import Window
@@ -37,7 +38,8 @@ QUEUED = 2_000_000  # requests that may wait; more is a queue without end
 LOGGED = 256  # steps of a bin that are looked at, for the times between tokens
 DRAWN = 200_000  # steps kept of a window that is to be drawn
 FINISHED, INSIDE, WAITING = range(3)  # readings of the whole, before those of the pools
-TOTALS = ("input", "output", "good", "cached")
+FOUND = ("cached", "cached_host", "cached_shared")
+TOTALS = ("input", "output", "good", *FOUND)
 Rows = Callable[[dict[str, NDArray[Any]]], None]
 Watch = Callable[[float, int], bool]
 
@@ -95,6 +97,7 @@ class Simulation:
         memory = served.memory[self.prompts]
         self.stateful = size > 0 and memory.cache.state > 0
         self.unit = 0 if self.stateful or not size else unit(size, memory)
+        self.tiers = tiers(self.deployment, self.prompts, memory, self.unit)
         self.images, self.encoding = 0, 0.0  # requests with images, s of encoding them
         self.window = Window(self._fits, self.unit, self._encode)
         self.runner = self._runner(first)
@@ -132,6 +135,20 @@ class Simulation:
             f"{count:,} {'request' if count == 1 else 'requests'} of up to {longest:,} tokens "
             f"refused: the cache of a rank and the model's context hold {self.longest:,}"
         )
+
+    @property
+    def offload_remark(self) -> str:
+        """Why tiers that were asked for do little or nothing, in a sentence; '' when they do."""
+        if not self.deployment.offload.any:
+            return ""
+        if self.tiers is not None:
+            return self.tiers.remark(self.runner.pools[self.prompts].rules)
+        reason = "the load does not tell which prompts begin alike"
+        if self.stateful:
+            reason = "no cache keeps a recurrent state for a prefix"
+        elif not self.order.prefix_cache:
+            reason = "the prefix cache is off"
+        return f"offload does nothing: {reason}"
 
     @property
     def arrived(self) -> int:
@@ -191,6 +208,8 @@ class Simulation:
             for role in asked.pools
         }
         made[self.prompts] = made[self.prompts]._replace(unit=self.unit)
+        if self.tiers is not None:
+            made[self.prompts] = self.tiers.rules(made[self.prompts])
         held = (each.blocks * each.block for each in made.values())
         self.longest = min(asked.model.architecture.context, *held)
         longest = min(int(size.max()), self.longest)
@@ -208,7 +227,7 @@ class Simulation:
                 pace=pace,
             )
         serve = pools["serve"]
-        if policy == 0 and not order.concurrency:
+        if policy == 0 and not order.concurrency and not serve.rules.shared:
             return RoundRobin(serve, self.window, self._collect)
         return Routed(serve, self.window, self._collect, policy, order.concurrency)
 
@@ -267,7 +286,8 @@ class Simulation:
         which = window.slo_class[rows]
         inside = good(found, self.by_class.bounds(which))
         input, number = window.prompt[rows], rows + window.base
-        totals = np.stack([input, results["output"], inside, results["cached"]]).astype(float)
+        cached = [results[name] for name in FOUND]
+        totals = np.stack([input, results["output"], inside, *cached]).astype(float)
         self.sample.add(number, results["arrival"], found, totals)
         self.by_class.add(which, number, results["arrival"], found, totals)
         if window.turns:
@@ -278,7 +298,7 @@ class Simulation:
             told = {name: results[name] for name in ("arrival", "admitted", "first", "finish")}
             told["second"] = np.where(results["second"] < 0, np.nan, results["second"])
             told |= {"request": window.index[rows], "input": input, "output": results["output"]}
-            told |= {name: results[name] for name in ("cached", "losses", "replica")}
+            told |= {name: results[name] for name in (*FOUND, "losses", "replica")}
             told |= {"good": inside}
             if self.by_class.classes:
                 told["class"] = self.by_class.names(which)
