@@ -10,7 +10,13 @@ from rich.text import Text
 
 from racktwin.cli.console import table
 from racktwin.network.contention import Contention
-from racktwin.network.routing import ABOUT, congestion, efficiency, nic_efficiency
+from racktwin.network.routing import (
+    ABOUT,
+    congestion,
+    efficiency,
+    efficiency_kind,
+    nic_efficiency,
+)
 from racktwin.network.timeline import timeline
 from racktwin.units import Bandwidth, Bytes, Seconds
 
@@ -90,15 +96,13 @@ def _notes(found: Contention) -> Table:
     made = Table.grid(padding=(0, 3, 0, 0))
     kinds = {each.job.kind for each in found.jobs}
     words = {"pairs": "one receiver at a time", "many": "many receivers"}
-    shares = [
-        f"{efficiency(traffic.routing, kind):.1%} of links between switches with {words[kind]}"
-        for kind in words
-        if kind in kinds
-    ]
-    nic = f"{nic_efficiency(traffic.cluster):.0%} of NICs' line rate"
     made.add_row("formula", f"max-min fair rates over {found.classes:,} classes of flows")
-    made.add_row("measured", f"usable: {nic}; {'; '.join(shares)} (catalog/fabrics/routing.yaml)")
-    made.add_row("assumed", _control(found))
+    made.add_row("NICs", f"reach {nic_efficiency(traffic.cluster):.0%} of line rate (measured)")
+    for kind in sorted(kinds):
+        share = f"{efficiency(traffic.routing, kind):.1%} of links between switches are used with"
+        known = efficiency_kind(traffic.routing, kind)
+        made.add_row("paths", f"{share} {words[kind]} ({known}: catalog/fabrics/routing.yaml)")
+    made.add_row("congestion", f"{_control(found)} (assumed)")
     rounded = f"; starts and ends within {found.run.grain:.0%} of a flow count as one"
     exact = f"{found.run.steps:,} steps{rounded if found.run.grain else ''}"
     sent = Bytes(sum(each.bytes for each in found.jobs)).text(4)

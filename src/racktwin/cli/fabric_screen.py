@@ -81,11 +81,8 @@ def _facts(topology: Topology, counted: Inventory) -> Iterator[tuple[str, str]]:
     )
     for way in counted.ways:
         plural = "switch" if way.switches == 1 else "switches"
-        time = Seconds(way.seconds).text(2)
-        yield (
-            "" if way is not counted.ways[0] else "one way",
-            f"{way.name}: {way.switches} {plural}, {time}",
-        )
+        head, note = ("one way", " (delays are assumed)") if way is counted.ways[0] else ("", "")
+        yield head, f"{way.name}: {way.switches} {plural}, {Seconds(way.seconds).text(2)}{note}"
     watts = [Watts(each).text(3) for each in (*counted.watts, counted.nics)]
     yield "power", f"switches {watts[0]} (assumed), optics at hosts {watts[1]}, NICs {watts[2]}"
     yield "NVLink", _nvlink(topology, counted)

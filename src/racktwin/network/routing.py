@@ -91,6 +91,11 @@ def efficiency(routing: Routing, kind: Kind) -> float:
     return float(getattr(found, kind))
 
 
+def efficiency_kind(routing: Routing, kind: Kind) -> str:
+    """Whether that share is measured, derived or assumed."""
+    return catalog.load("fabrics", "routing").fact(f"{transport(routing)}.{kind}").kind
+
+
 def nic_efficiency(cluster: Cluster) -> float:
     """Share (fraction) of a NIC's line rate that messages reach on this cluster."""
     own = cluster.fabric.nic_efficiency
