@@ -173,6 +173,13 @@ def test_no_jobs_at_all(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> N
     assert "expected 'key: value' lines" in refused(capsys, "simulate", str(path))
 
 
+def test_no_more_levels_than_queues(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "many.yaml"
+    levels = ", ".join(f"l{each}: {{}}" for each in range(17))
+    path.write_text(f"{TRAFFIC}levels: {{{levels}}}\n")
+    assert "17 levels are more than 16" in refused(capsys, "simulate", str(path))
+
+
 def test_a_cluster_file_lies_beside_the_traffic(
     capsys: pytest.CaptureFixture[str], root: Path
 ) -> None:

@@ -124,6 +124,24 @@ def test_ranks_cut_off() -> None:
     assert len(cut) == 74
 
 
+def test_a_domain_of_one_host_is_named_by_its_host() -> None:
+    topology = Topology(hardware.cluster("azure-nd-h100-v5"))
+    left = health("asic:rack3/host2/1", topology).nvlink()
+    first = (3 * 4 + 2) * 8
+    assert left[first : first + 8] == pytest.approx(0.75)
+    assert np.count_nonzero(left < 1) == 8
+    with pytest.raises(BadInput, match="there is no tray here"):
+        read_faults("tray:rack3/host2/0", topology)
+
+
+def test_a_part_full_rack_has_fewer_hosts() -> None:
+    topology = Topology(hardware.cluster("azure-nd-gb300-v6", nodes=20))
+    assert read_faults("nic:rack1/host1/3", topology)[0].place == (79,)
+    for text in ("nic:rack1/host2/0", "slow:rack1/host17/0@50%"):
+        with pytest.raises(BadInput, match="the last rack has no such host"):
+            read_faults(text, topology)
+
+
 def test_a_dead_leaf_of_a_rail_cuts_one_rank_in_four() -> None:
     cut = health("leaf:0", rails()).cut()
     assert len(cut) == 72

@@ -5,6 +5,7 @@ Nothing is stored but a dozen counts: which port leads where is arithmetic on th
 
 from __future__ import annotations
 
+import functools
 import math
 
 import msgspec
@@ -103,6 +104,7 @@ def two_tiers(ends: int, leaves: int, down: int, up: int, ports: int, spines: in
     )
 
 
+@functools.lru_cache(1024)
 def three_tiers(ends: int, leaves: int, down: int, up: int, ports: int) -> Tree:
     """Pods of leaves and spines below cores, with the number of pods that takes fewest switches.
 

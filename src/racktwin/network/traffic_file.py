@@ -27,6 +27,7 @@ RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9})(?::([0-9]{1,6}))?)?")
 MOST_FLOWS = 1_000_000  # in all jobs together
 MOST_RANGES = 10_000
 MOST_JOBS = 100
+MOST_LEVELS = 16  # InfiniBand has 15 data queues a port
 MOST_ENTRIES = 20_000_000  # links of all classes
 Weight = Annotated[float, msgspec.Meta(ge=0.001, le=1000.0)]
 
@@ -153,8 +154,13 @@ class _Jobs:
         """Each job whose keys fit together."""
         if not self.keys.jobs:
             self.add("jobs", "there are none")
-        if len(self.keys.jobs) > MOST_JOBS:
-            self.add("jobs", f"{len(self.keys.jobs):,} jobs are more than {MOST_JOBS}")
+        for key, what, most in (
+            ("jobs", self.keys.jobs, MOST_JOBS),
+            ("levels", self.keys.levels, MOST_LEVELS),
+        ):
+            if len(what) > most:
+                self.add(key, f"{len(what):,} {key} are more than {most}")
+        if self.findings:
             return
         for name, keys in self.keys.jobs.items():
             before = len(self.findings)
