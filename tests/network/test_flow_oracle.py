@@ -95,7 +95,7 @@ def networks(draw: st.DrawFn) -> tuple[list[Flow], dict[int, float]]:
 
 
 @given(networks())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_rates_are_those_of_the_oracle(network: tuple[list[Flow], dict[int, float]]) -> None:
     flows, capacity = network
     found, expected = rates(flows, capacity), fair_rates(flows, capacity)
@@ -106,7 +106,7 @@ def test_rates_are_those_of_the_oracle(network: tuple[list[Flow], dict[int, floa
 
 
 @given(networks())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_ends_are_those_of_the_oracle(network: tuple[list[Flow], dict[int, float]]) -> None:
     flows, capacity = network
     work, fullest = finished(flows, capacity)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import msgspec
 import numpy as np
 import numpy.typing as npt
@@ -74,95 +76,72 @@ class Contention(msgspec.Struct, frozen=True):
     draws: tuple[tuple[float, ...], ...] = ()
 
 
+class _Played(NamedTuple):
+    """One run of some jobs: what was asked, what came of it, the time of each class (s)."""
+
+    made: Demand
+    problem: Problem
+    run: Run
+    took: Floats
+
+    def span(self, job: int) -> float:
+        """Time from the first start to the last end of a job, s."""
+        mine = self.made.job == job
+        start = self.problem.start[mine]
+        return float((start + self.took[mine]).max() - start.min())
+
+
 def contend(traffic: Traffic, draws: int = 1) -> Contention:
     """Run the jobs together and alone; more draws (count) of hashes repeat the first of these."""
     links = Links(Health(Topology(traffic.cluster), traffic.faults), traffic.routing)
     every = tuple(range(len(traffic.jobs)))
-    made = demand(traffic, links, every)
-    problem, done = _run(traffic, made)
-    alone = _alone(traffic, links, every, problem, done)
-    took = _took(made, problem, done, traffic)
-    jobs = tuple(
-        _outcome(traffic.jobs[one], made, problem, done, took, one, alone[one]) for one in every
-    )
-    end = float(done.finish.max())
-    begin = float(problem.start.min())
+    together = _play(traffic, links, every)
+    jobs = []
+    for one in every:
+        alone = together if len(every) == 1 else _play(traffic, links, (one,))
+        jobs.append(_outcome(traffic.jobs[one], together, one, alone.span(one)))
+    seconds = float(together.run.finish.max() - together.problem.start.min())
+    again = []
+    for draw in range(draws if draws > 1 else 0):
+        played = _play(traffic, links, every, draw)
+        again.append([played.span(one) for one in every])
     return Contention(
         traffic=traffic,
         links=links,
-        jobs=jobs,
-        run=done,
-        seconds=end - begin,
-        busiest=_busiest(links, problem, done, end - begin),
-        classes=len(problem.size),
-        draws=_drawn(traffic, links, every, draws),
+        jobs=tuple(jobs),
+        run=together.run,
+        seconds=seconds,
+        busiest=_busiest(together, links, seconds),
+        classes=len(together.problem.size),
+        draws=tuple(zip(*again, strict=True)),
     )
 
 
-def _run(traffic: Traffic, made: Demand) -> tuple[Problem, Run]:
+def _play(traffic: Traffic, links: Links, which: tuple[int, ...], draw: int = 0) -> _Played:
+    made = demand(traffic, links, which, draw)
     problem, used = made.problem()
     dead = np.flatnonzero(problem.line == 0)
     if len(dead):
-        names = ", ".join(made.links.name(int(each)) for each in used[dead[:4]])
+        names = ", ".join(links.name(int(each)) for each in used[dead[:4]])
         raise BadInput([Finding("ranks", f"nothing is left of {names}")], "faults")
-    return problem, run(made, traffic.control, traffic.isolated)
+    done = run(made, traffic.control, traffic.isolated)
+    took = done.finish - problem.start + round_trips(problem, traffic.cluster)
+    return _Played(made, problem, done, took)
 
 
-def _alone(
-    traffic: Traffic, links: Links, every: tuple[int, ...], problem: Problem, done: Run
-) -> list[float]:
-    """Time of each job without the others, s."""
-    found = []
-    for one in every:
-        made = demand(traffic, links, (one,))
-        own = (problem, done) if len(every) == 1 else _run(traffic, made)
-        found.append(_span(made, *own, traffic, one))
-    return found
-
-
-def _drawn(
-    traffic: Traffic, links: Links, every: tuple[int, ...], draws: int
-) -> tuple[tuple[float, ...], ...]:
-    """Times of each job under other draws of the hashes, s."""
-    if draws < 2:
-        return ()
-    rows = []
-    for draw in range(draws):
-        made = demand(traffic, links, every, draw)
-        own = _run(traffic, made)
-        rows.append([_span(made, *own, traffic, one) for one in every])
-    return tuple(tuple(column) for column in zip(*rows, strict=True))
-
-
-def _took(made: Demand, problem: Problem, done: Run, traffic: Traffic) -> Floats:
-    """Time of each class, its acknowledgement included, s."""
-    delay = round_trips(problem, traffic.cluster)
-    return np.asarray(done.finish - problem.start + delay)
-
-
-def _span(made: Demand, problem: Problem, done: Run, traffic: Traffic, one: int) -> float:
-    """Time from the first start to the last end of a job, s."""
-    mine = made.job == one
-    took = _took(made, problem, done, traffic)[mine]
-    start = problem.start[mine]
-    return float((start + took).max() - start.min())
-
-
-def _outcome(
-    job: Job, made: Demand, problem: Problem, done: Run, took: Floats, one: int, alone: float
-) -> JobOutcome:
-    mine = np.flatnonzero(made.job == one)
-    own, start, weight = took[mine], problem.start[mine], made.flows[mine]
+def _outcome(job: Job, played: _Played, one: int, alone: float) -> JobOutcome:
+    mask = played.made.job == one
+    own, start = played.took[mask], played.problem.start[mask]
     order = np.argsort(own, kind="stable")
-    reached = np.cumsum(weight[order])
-    asked = _asked(problem, made.job == one)
-    floor = float((asked / problem.line).max())
+    reached = np.cumsum(played.made.flows[mask][order])
+    asked = _asked(played.problem, mask)
+    floor = float((asked / played.problem.line).max())
     finish = float((start + own).max())
     assert finish - start.min() >= floor * ENOUGH, "a job faster than its links"
     return JobOutcome(
         job=job,
-        flows=made.counts[one],
-        bytes=float(asked[problem.tier == NIC_OUT].sum()),
+        flows=played.made.counts[one],
+        bytes=float(asked[played.problem.tier == NIC_OUT].sum()),
         start=float(start.min()),
         finish=finish,
         alone=alone,
@@ -181,10 +160,9 @@ def _asked(problem: Problem, mine: Mask) -> Floats:
     return np.asarray(np.bincount(problem.link[own], sent, minlength=len(problem.line)), np.float64)
 
 
-def _busiest(
-    links: Links, problem: Problem, done: Run, seconds: float
-) -> tuple[tuple[str, float], ...]:
+def _busiest(played: _Played, links: Links, seconds: float) -> tuple[tuple[str, float], ...]:
     """The five links that worked most."""
-    share = done.carried / (problem.line * seconds)
+    share = played.run.carried / (played.problem.line * seconds)
     most = np.argsort(-share, kind="stable")[:5]
-    return tuple((links.name(int(done.used[each])), float(share[each])) for each in most)
+    used = played.run.used
+    return tuple((links.name(int(used[each])), float(share[each])) for each in most)
