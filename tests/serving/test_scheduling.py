@@ -10,7 +10,7 @@ from racktwin.engine.deployment import Deployment, Pool, Speculation
 from racktwin.engine.epochs import epoch
 from racktwin.models import model
 from racktwin.models.layout import Layout
-from racktwin.serving.scheduling import ENDLESS, blocks, gain, ring_for, rules
+from racktwin.serving.scheduling import ENDLESS, blocks, gain, ring_for, rules, sized_clock
 from racktwin.serving.steady import Served
 
 
@@ -90,3 +90,13 @@ def test_the_ring_holds_every_answer(output: int, steps: int) -> None:
 def test_gains_are_whole_parts_of_a_token() -> None:
     pool = Pool(layout=Layout(), speculation=Speculation(tokens=2, acceptance=0.7))
     assert gain(pool) == round(2.19 * 4096) / 4096
+
+
+def test_dense_work_is_that_of_the_next_graph_and_experts_see_what_is_there() -> None:
+    served = deployed("vllm")
+    table, asked = served.tables["serve"], made(served)
+    found = sized_clock(table, asked, 1000)
+    experts, whole = table.tokens.parts["experts"], table.tokens.seconds
+    for tokens, size in ((5, 8), (8, 8), (65, 72), (100, 100), (101, 101)):  # max_batch is 100
+        assert found.alone[tokens] == pytest.approx(float(whole(size) - experts(size)))
+        assert found.shared[tokens] == pytest.approx(float(experts(tokens)))

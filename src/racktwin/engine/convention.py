@@ -9,6 +9,7 @@ import msgspec
 
 from racktwin import catalog
 from racktwin.engine.epoch import Epoch
+from racktwin.engine.graphs import Graphs
 from racktwin.units import Bandwidth, Bytes, Fraction, Seconds
 
 
@@ -49,7 +50,7 @@ class Convention(msgspec.Struct, frozen=True, kw_only=True):
     cache on a single GPU, and on each of several; per_rank: more bytes for every rank, up to
     `ranks` of them.
     sampling: bytes per sequence and vocabulary entry at the end of a step.
-    block: tokens of a cache block.
+    block: tokens of a cache block. graphs: batches whose decode steps are recorded.
     windows: how a windowed layer counts in the logged size: 'full' like any other, 'share' with
     `window_share` of the tokens, 'window' with its window of every sequence.
     state_share: fraction of the room set aside for recurrent states; None when they share it.
@@ -68,6 +69,7 @@ class Convention(msgspec.Struct, frozen=True, kw_only=True):
     ranks: int = 1
     sampling: Bytes
     block: int
+    graphs: tuple[Graphs, ...]
     windows: Literal["full", "share", "window"]
     window_share: Fraction = Fraction(1.0)
     state_share: Fraction | None = None

@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from racktwin.engine.cost import Array
+from racktwin.engine.graphs import Sizes, padded
 from racktwin.engine.table import BEHIND, NEW, PROMPTS, StepTable
 
+UNPADDED = np.zeros(0, np.int64)
 SPACING = 256.0  # tokens between two points of the context axis
 
 
@@ -42,17 +44,21 @@ class Clock(NamedTuple):
     most: float
 
 
-def clock(table: StepTable, *, tokens: int, batch: int, context: int) -> Clock:
+def clock(
+    table: StepTable, *, tokens: int, batch: int, context: int, sizes: Sizes = UNPADDED
+) -> Clock:
     """Flatten `table` up to `tokens` per step and rank, `batch` sequences, `context` tokens each.
 
-    The states of one rank; a draft model's steps are part of the decode table.
+    The states of one rank; a draft model's steps are part of the decode table. sizes: batches that
+    steps are padded to; experts see the tokens there are.
     """
     every = np.arange(tokens + 1, dtype=float)
-    all_tokens = table.tokens.seconds(every)
+    whole = padded(every, sizes, table.queries)
     parts = table.tokens.parts
-    shared = parts["experts"](every) if "experts" in parts else np.zeros_like(every)
-    work = np.maximum(table.tokens.joules(every), 0.0)
-    for column in (all_tokens, shared, work):
+    experts = parts.get("experts", np.zeros_like)
+    alone = table.tokens.seconds(whole) - experts(whole)
+    shared, work = experts(every), np.maximum(table.tokens.joules(every), 0.0)
+    for column in (alone, shared, work):
         column[0] = 0.0
     sequences = np.arange(batch + 1, dtype=float)[:, None]
     cached = np.arange(0.0, context + 2 * SPACING, SPACING)[None, :]
@@ -65,7 +71,7 @@ def clock(table: StepTable, *, tokens: int, batch: int, context: int) -> Clock:
     chip = table.step.cluster.chip
     return Clock(
         host=table.host,
-        alone=all_tokens - shared,
+        alone=alone,
         shared=shared,
         work=work,
         decode=_positive(decode),

@@ -6,7 +6,9 @@ import math
 
 import msgspec
 
+from racktwin.engine.convention import of_epoch
 from racktwin.engine.deployment import Deployment, Pool
+from racktwin.engine.graphs import recorded
 from racktwin.engine.memory import MemoryFit
 from racktwin.engine.table import StepTable
 from racktwin.serving.clock import Clock, clock
@@ -114,8 +116,9 @@ def _states(fit: MemoryFit) -> float:
 
 def sized_clock(table: StepTable, rules: Rules, longest: int) -> Clock:
     """The clock of a pool whose sequences have up to `longest` tokens."""
-    tokens = rules.budget + rules.max_batch * rules.queries
-    return clock(table, tokens=tokens, batch=rules.max_batch, context=longest)
+    tokens, most = rules.budget + rules.max_batch * rules.queries, rules.max_batch
+    sizes = recorded(of_epoch(table.step.epoch).graphs, most)
+    return clock(table, tokens=tokens, batch=most, context=longest, sizes=sizes)
 
 
 def ring_for(output: int, rules: Rules) -> int:
