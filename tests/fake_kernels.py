@@ -31,7 +31,7 @@ class FakeKernels(Kernels):
     def __init__(self) -> None:
         self.chip, self.framework = None, "trtllm"  # type: ignore[assignment]
 
-    def gemm(self, m: Any, n: Any, k: Any, dtype: str) -> Priced:
+    def gemm(self, m: Any, n: Any, k: Any, dtype: str, *, quantised: bool = False) -> Priced:
         return priced(GEMM * np.asarray(m) * n * k, f"gemm {dtype}")
 
     def stream(self, moved: Any) -> Priced:

@@ -1,4 +1,7 @@
-"""Elementwise kernels: efficiency over the bytes moved, from the static FP8 quantise kernels."""
+"""Elementwise kernels: efficiency over the bytes moved, from the FP8 quantise kernels.
+
+`stream`: quantising with a known scale; `scale`: the largest value of a tensor, for its scale.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +16,22 @@ from racktwin.kernels.roofline import seconds, work
 
 # SGLang's is a Triton kernel at 7 % of the bandwidth that its own engine does not launch.
 _FRAMEWORKS = ("trtllm", "vllm")
-_MOVED = 3  # bytes an element: bf16 in, fp8 out
+# Raw table of each operator, and bytes an element: bf16 in, and fp8 out where something is written.
+_TABLES = {"stream": ("scale_matrix", 3), "scale": ("computescale", 2)}
 
 
 def drafts(source: Source, chip: Chip) -> Iterator[Draft]:
-    for framework in _FRAMEWORKS:
-        table = source.read(framework, "scale_matrix")
-        if table is None:
-            continue
-        rows = table.select("seconds", bytes=_MOVED * pl.col("m") * pl.col("k"))
-        least = seconds(work(0.0, rows["bytes"].to_numpy(), "bf16"), chip)
-        points = rows.with_columns(roofline=pl.Series(least))
-        whole = [float(_MOVED * 2**power) for power in range(5, 32)]
-        sizes = [size for size in whole if size in set(rows["bytes"])]
-        yield draft(f"stream.{framework}", points, [], {"bytes": sizes}, f"stream.{framework}")
+    for operator, (raw, moved) in _TABLES.items():
+        for framework in _FRAMEWORKS:
+            table = source.read(framework, raw)
+            if table is not None:
+                yield _draft(f"{operator}.{framework}", table, moved, chip)
+
+
+def _draft(name: str, table: pl.DataFrame, moved: int, chip: Chip) -> Draft:
+    rows = table.select("seconds", bytes=moved * pl.col("m") * pl.col("k"))
+    least = seconds(work(0.0, rows["bytes"].to_numpy(), "bf16"), chip)
+    points = rows.with_columns(roofline=pl.Series(least))
+    whole = [float(moved * 2**power) for power in range(5, 32)]
+    sizes = [size for size in whole if size in set(rows["bytes"])]
+    return draft(name, points, [], {"bytes": sizes}, name)

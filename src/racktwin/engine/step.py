@@ -98,8 +98,7 @@ class Step:
     def _on_tokens(self, operator: Operator, tokens: Array) -> Cost:
         match operator:
             case Gemm():
-                priced = self.kernels.gemm(tokens, operator.n, operator.k, operator.dtype)
-                return cost.of(operator.part, priced, self.epoch.gemm)
+                return self._gemm(operator, tokens)
             case Stream():
                 return cost.of("elementwise", self.kernels.stream(tokens * operator.width))
             case Grouped():
@@ -108,6 +107,11 @@ class Step:
                 return self._communicate(operator, tokens)
             case _:
                 raise TypeError(f"{operator} does not run on tokens")
+
+    def _gemm(self, op: Gemm, rows: Array) -> Cost:
+        """Norms and activations write fp8 with the static scales of the checkpoint (fused)."""
+        priced = self.kernels.gemm(rows, op.n, op.k, op.dtype, quantised=op.dtype == "fp8")
+        return cost.of(op.part, priced, self.epoch.gemm)
 
     def _grouped(self, op: Grouped, tokens: Array) -> Cost:
         priced = self.kernels.experts(
@@ -201,8 +205,7 @@ class Step:
         kernels = self.kernels
         match operator:
             case Gemm(rows="samples"):
-                priced = kernels.gemm(batch * queries, operator.n, operator.k, operator.dtype)
-                return cost.of(operator.part, priced, self.epoch.gemm)
+                return self._gemm(operator, batch * queries)
             case Attend():
                 priced = kernels.attention_decode(
                     batch,
@@ -269,13 +272,9 @@ class Step:
         kernels = self.kernels
         match operator:
             case Gemm(rows="prefill"):
-                priced = kernels.gemm(
-                    batch * (new + cached), operator.n, operator.k, operator.dtype
-                )
-                return cost.of(operator.part, priced, self.epoch.gemm)
+                return self._gemm(operator, batch * (new + cached))
             case Gemm(rows="samples"):
-                priced = kernels.gemm(batch, operator.n, operator.k, operator.dtype)
-                return cost.of(operator.part, priced, self.epoch.gemm)
+                return self._gemm(operator, batch)
             case Attend():
                 priced = kernels.attention_prefill(
                     batch,

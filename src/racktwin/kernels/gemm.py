@@ -2,12 +2,15 @@
 
 The measured low-precision tables (fp8, fp8_block, nvfp4) contain the quantisation of the
 activations: over n, their times have an intercept of one to three times the bytes it moves,
-where bf16 has none. So does the price given here.
+where bf16 has none. So does the price given here, unless the layer in front already wrote them in
+fp8 with the static scale of the checkpoint: then the two kernels that look for the largest value
+and quantise are not launched, and their measured time is taken off.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,10 +18,15 @@ from racktwin.kernels import dtype as formats
 from racktwin.kernels.efficiency import Efficiency
 from racktwin.kernels.generic import generic
 from racktwin.kernels.grid import Grid, fastest
-from racktwin.kernels.roofline import Sizes, Work, work
+from racktwin.kernels.roofline import Array, Sizes, Work, seconds, work
 from racktwin.kernels.tables import Table, Tables
 from racktwin.models.formats import bytes_per_value
 
+if TYPE_CHECKING:
+    from racktwin.hardware.chip import Chip
+
+# Kernels in front of a product with a scale to be found: table, and bytes they move a value.
+_QUANTISING = {"scale": 2.0, "stream": 3.0}
 _TABLES = {"fp16": "bf16", "fp32": "bf16", "mxfp8": "fp8_block", "mxfp4": "nvfp4"}
 
 
@@ -30,21 +38,38 @@ def gemm_work(m: Sizes, n: Sizes, k: Sizes, dtype: str, peaks: Container[str]) -
 
 
 def gemm_efficiency(
-    tables: Tables | None, n: float, k: float, dtype: str, peaks: Container[str], sources: list[str]
+    tables: Tables | None,
+    n: float,
+    k: float,
+    dtype: str,
+    chip: Chip,
+    sources: list[str],
+    *,
+    quantised: bool = False,
 ) -> Efficiency:
-    """Efficiency over m of the fastest measured kernel among the `sources` (frameworks)."""
-    name = _TABLES.get(dtype, dtype)
+    """Efficiency over m of the fastest measured kernel among the `sources` (frameworks).
+
+    quantised: the activations arrive in `dtype`, with a static scale.
+    """
+    peaks, name = chip.peak, _TABLES.get(dtype, dtype)
     native = formats.compute(dtype, peaks) != "bf16" or name == "bf16"
     rule = "" if dtype == name else f" ({dtype})"
+    quantised = quantised and native and name == "fp8"
     if not native:
         # A weight-only kernel widens the weights on the way in: it behaves like the bf16 kernel
         # that moves as many bytes of weights.
         k = max(k * bytes_per_value(dtype) / 2, 1.0)
         name, rule = "bf16", f" at equal bytes ({dtype} weights, bf16 units)"
-    found = [] if tables is None else [tables.get(f"gemm.{name}.{each}") for each in sources]
-    grids = [_slice(table, n, k) for table in found if table is not None]
+    grids = []
+    for each in sources if tables else []:
+        assert tables is not None
+        table = tables.get(f"gemm.{name}.{each}")
+        if table is not None:
+            grid = _slice(table, n, k)
+            grids.append(_bare(grid, n, k, tables, chip, each) if quantised else grid)
     if tables is None or not grids:
         return generic("gemm", f"gemm {dtype}")
+    rule += " less quantising" if quantised else ""
     return Efficiency(
         "measured" if native else "formula", f"{tables.name} gemm {name}{rule}", fastest(grids)
     )
@@ -52,3 +77,19 @@ def gemm_efficiency(
 
 def _slice(table: Table, n: float, k: float) -> Grid:
     return table.grid(0).fixed(2, k).fixed(1, n)
+
+
+def _bare(grid: Grid, n: float, k: float, tables: Tables, chip: Chip, framework: str) -> Grid:
+    """An fp8 grid over m without the kernels that quantised its activations, where measured."""
+    m = np.exp(grid.axes[0])
+    least = seconds(gemm_work(m, n, k, "fp8", chip.peak), chip)
+    spent: Array = np.zeros_like(m)
+    for name, per_value in _QUANTISING.items():
+        table = tables.get(f"{name}.{framework}")
+        if table is None:
+            return grid
+        moved = per_value * m * k
+        found = Efficiency("measured", name, table.grid(0))
+        spent = spent + found.price(work(0.0, moved, "bf16"), chip, moved).seconds
+    left = np.maximum(least * np.exp(-grid.values) - spent, least)
+    return Grid(grid.axes, np.log(least / left), grid.measured)

@@ -45,14 +45,21 @@ class Kernels:
             self._kept[key] = look()
         return self._kept[key]
 
-    def gemm(self, m: Sizes, n: float, k: float, dtype: str) -> Priced:
-        """M x k activations times a k x n weight in `dtype`, quantising them where it must."""
-        peaks = self.chip.peak
+    def gemm(
+        self, m: Sizes, n: float, k: float, dtype: str, *, quantised: bool = False
+    ) -> Priced:
+        """M x k activations times a k x n weight in `dtype`, quantising them where it must.
+
+        quantised: they arrive in fp8 with a static scale, as the layer in front wrote them.
+        """
+        chip, sources = self.chip, self.frameworks
         found = self._found(
-            ("gemm", n, k, dtype),
-            lambda: gemm.gemm_efficiency(self._tables, n, k, dtype, peaks, self.frameworks),
+            ("gemm", n, k, dtype, quantised),
+            lambda: gemm.gemm_efficiency(
+                self._tables, n, k, dtype, chip, sources, quantised=quantised
+            ),
         )
-        return found.price(gemm.gemm_work(m, n, k, dtype, peaks), self.chip, m)
+        return found.price(gemm.gemm_work(m, n, k, dtype, chip.peak), chip, m)
 
     def attention_decode(
         self,
