@@ -31,8 +31,10 @@ those ({share:.0f} %) are answered. The rest is refused: it does not say how man
 **Method.** Three constants per engine epoch for TPOT (host time per layer and per sequence,
 collectives over their table) and three for TTFT (steps waited, prefill over its table, reply; with
 a decode pool of its own: reply, handover) are fitted on log errors, robustly, and shrunk towards
-their engine's value (`tools/calibrate.py`). Rows of one engine, chip, model and precision err
-together, so n of them weigh as the square root of n. A benchmark's clients all start at once and
+their engine's value (`tools/calibrate.py`), which an epoch of fewer than ten rows takes as it is.
+Two more hold for all releases of an engine (collectives on Hopper, experts in mxfp4), and
+TensorRT-LLM 1.0 has one for matrix products, slower than those of today's tables. Rows of one
+engine, chip, model and precision err together, so n of them weigh as the square root of n. A benchmark's clients all start at once and
 keep meeting each other; what that does to TTFT and TPOT is a closed form without fitted constants
 (`evidence/waves.py`). *Out of fold*: {folds} folds over whole curves (model, chip, engine version,
 precision, layout, lengths), so no row of a curve helps to predict another one. *Unseen*: every row

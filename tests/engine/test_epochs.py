@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from racktwin import catalog
@@ -50,3 +51,13 @@ def test_versions_belong_to_epochs(
 def test_unknown_engines_are_refused() -> None:
     with pytest.raises(BadInput, match="sglang, trtllm, vllm"):
         epochs.match("tgi")
+
+
+def test_an_epoch_on_a_chip_with_experts_in_a_format() -> None:
+    bare = msgspec.structs.replace(
+        epochs.epoch("vllm-0.19"), communication=1.2, hopper=1.5, experts=1.1, mxfp4=0.8
+    )
+    hopper, blackwell = bare.on("hopper", "mxfp4"), bare.on("blackwell-ultra", "nvfp4")
+    assert (hopper.communication, hopper.experts) == pytest.approx((1.8, 0.88))
+    assert (blackwell.communication, blackwell.experts) == (1.2, 1.1)
+    assert hopper.on("hopper", "mxfp4") == hopper

@@ -12,7 +12,7 @@ from calibration import write as writing
 from racktwin.engine.deployment import Deployment, Pool
 from racktwin.engine.epochs import epoch, names
 from racktwin.evidence import data, interval
-from racktwin.evidence.calibration.fit import TPOT, TTFT, Linear, applied, fit, started
+from racktwin.evidence.calibration.fit import ENOUGH, TPOT, TTFT, Linear, applied, fit, started
 from racktwin.evidence.calibration.rescale import Rescaled, neutral
 from racktwin.hardware import cluster
 from racktwin.models import Layout, model
@@ -20,7 +20,8 @@ from racktwin.serving.steady import Served
 from racktwin.serving.traffic import Traffic
 
 PER_SEQUENCE = 8e-6
-START = np.array([constant.start for constant in TPOT])
+EVERY = TPOT[:3]  # constants that each epoch has its own value of
+START = np.array([constant.start for constant in EVERY])
 
 
 def rows(count: int, seed: int) -> Linear:
@@ -40,7 +41,7 @@ def fitted(linear: Linear, measured: np.ndarray, name: str, use: np.ndarray | No
     """The fit of rows of one epoch that are all unlike each other."""
     count = len(measured)
     use = np.ones(count, dtype=bool) if use is None else use
-    return fit(TPOT, linear, measured, [name] * count, [str(row) for row in range(count)], use)
+    return fit(EVERY, linear, measured, [name] * count, [str(row) for row in range(count)], use)
 
 
 def test_the_constants_behind_many_rows_are_found() -> None:
@@ -59,16 +60,38 @@ def test_epochs_without_rows_take_their_engines_value_and_others_stay() -> None:
 
 
 def test_a_few_rows_move_an_epoch_less_than_many() -> None:
-    linear = rows(303, 3)
-    epochs = ["vllm-0.11"] * 300 + ["vllm-0.19"] * 3
+    linear = rows(400, 3)
+    epochs = ["vllm-0.11"] * (400 - ENOUGH) + ["vllm-0.19"] * ENOUGH
     measured = truth(linear, 20e-6, 1.2)
-    measured[300:] = truth(linear, 90e-6, 1.2)[300:]
-    everything = np.ones(303, dtype=bool)
-    unlike = [str(row) for row in range(303)]
-    few = fit(TPOT, linear, measured, epochs, unlike, everything)["vllm-0.19"][0]
+    measured[-ENOUGH:] = truth(linear, 90e-6, 1.2)[-ENOUGH:]
+    everything = np.ones(400, dtype=bool)
+    unlike = [str(row) for row in range(400)]
+    few = fit(EVERY, linear, measured, epochs, unlike, everything)["vllm-0.19"][0]
     assert 20e-6 < few < 90e-6
-    alike = ["one"] * 303
-    assert few > fit(TPOT, linear, measured, epochs, alike, everything)["vllm-0.19"][0]
+    alike = ["one"] * 400
+    assert few > fit(EVERY, linear, measured, epochs, alike, everything)["vllm-0.19"][0]
+
+
+def test_fewer_rows_than_enough_leave_an_epoch_with_the_values_of_its_engine() -> None:
+    linear = rows(400, 3)
+    epochs = ["vllm-0.11"] * (401 - ENOUGH) + ["vllm-0.19"] * (ENOUGH - 1)
+    measured = truth(linear, 20e-6, 1.2)
+    measured[1 - ENOUGH :] = truth(linear, 90e-6, 1.2)[1 - ENOUGH :]
+    unlike = [str(row) for row in range(400)]
+    found = fit(EVERY, linear, measured, epochs, unlike, np.ones(400, dtype=bool))
+    assert found["vllm-0.19"] == pytest.approx(found["vllm-0.12"])
+
+
+def test_a_constant_of_one_release_stays_where_it_is_for_the_others() -> None:
+    (gemm,) = (each for each in TPOT if each.name == "gemm")
+    linear = rows(200, 6)
+    measured = 1.3 * linear.value
+    alone = Linear(linear.value, linear.value[:, None], np.ones((200, 1)))
+    unlike, everything = [str(row) for row in range(200)], np.ones(200, dtype=bool)
+    old = fit((gemm,), alone, measured, ["trtllm-1.0"] * 200, unlike, everything)
+    new = fit((gemm,), alone, measured, ["trtllm-1.2"] * 200, unlike, everything)
+    assert old["trtllm-1.0"] == pytest.approx([1.3], rel=0.03)
+    assert new["trtllm-1.2"] == pytest.approx([1.0], abs=0.01)
 
 
 def test_one_row_that_is_ten_times_off_hardly_matters() -> None:
@@ -113,8 +136,8 @@ def test_fitted_lines_are_rewritten_and_the_rest_stays(tmp_path: Path) -> None:
     path.write_text((writing.EPOCHS / path.name).read_text())
     before = path.read_text().splitlines()
     values = {name: np.array([12.5e-6, 2e-6, 1.25])}
-    found = applied(started(TPOT + TTFT), TPOT, values)
-    writing.write(found, Counter({name: 7}), "2026-12-01", tmp_path)
+    found = applied(started(TPOT + TTFT), EVERY, values)
+    writing.write(found, Counter({name: 70}), "2026-12-01", tmp_path)
     after = path.read_text().splitlines()
     assert "gap: {value: 1.25e-05, kind: measured" in path.read_text()
     changed = {line.split(":")[0] for old, line in zip(before, after, strict=True) if old != line}

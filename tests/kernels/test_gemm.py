@@ -91,3 +91,28 @@ def test_joules_are_flops_and_bytes_at_the_chips_prices(gb300: Kernels) -> None:
     chip = gb300.chip
     expected = priced.flops * chip.joules_per_flop["fp8"] + priced.bytes * chip.joules_per_byte
     assert priced.joules == pytest.approx(expected)
+
+
+def test_activations_that_arrive_quantised_save_the_kernels_that_did_it(gb300: Kernels) -> None:
+    """TensorRT-LLM measured 25.02 us, of which 9.26 look for a scale and 2.17 quantise."""
+    priced = gb300.gemm(64, 8192, 8192, "fp8", quantised=True)
+    assert priced.seconds * 1e6 == pytest.approx(25.024 - 9.263 - 2.175, rel=2e-3)
+    assert str(priced.evidence) == "measured: gb300 gemm fp8 less quantising"
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "fp8_block", "nvfp4"])
+def test_only_fp8_has_static_scales(gb300: Kernels, dtype: str) -> None:
+    there, again = (gb300.gemm(64, 8192, 8192, dtype, quantised=each) for each in (True, False))
+    assert there.seconds == again.seconds
+
+
+def test_quantised_products_stay_below_the_roofline(gb300: Kernels) -> None:
+    rows = np.exp2(np.arange(0, 16))
+    for n, k in ((1280, 8192), (8192, 1024), (57344, 8192)):
+        task = gemm_work(rows, n, k, "fp8", gb300.chip.peak)
+        least = np.maximum(
+            task.flops / gb300.chip.peak["fp8"], task.bytes / gb300.chip.memory_bandwidth
+        )
+        saved = gb300.gemm(rows, n, k, "fp8", quantised=True).seconds
+        assert (saved >= least * (1 - 1e-9)).all()
+        assert (saved <= gb300.gemm(rows, n, k, "fp8").seconds * (1 + 1e-3)).all()

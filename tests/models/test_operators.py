@@ -6,8 +6,9 @@ from collections import Counter
 
 import pytest
 
-from racktwin.models import Architecture, Layout, Precision, model, names
+from racktwin.models import Architecture, Layout, Precision, Recurrent, model, names
 from racktwin.models.forward import draft_operators, step_operators
+from racktwin.models.mixer_operators import PART
 from racktwin.models.operators import (
     AllReduce,
     Attend,
@@ -170,3 +171,17 @@ def test_drafts_run_in_their_own_precision() -> None:
     (grouped,) = only(draft_operators(flash.architecture, Layout(), flash.precision), Grouped)
     assert isinstance(grouped, Grouped)
     assert grouped.dtype == "fp8_block"
+
+
+def test_a_gated_delta_layer_projects_four_times_as_its_checkpoint_stores_them() -> None:
+    """Qwen3.5: 16 key and 64 value heads of 128; over 8 GPUs 2 and 8 of them."""
+    qwen = model("qwen3.5-397b")
+    found = step_operators(qwen.architecture, Layout(tensor=8, expert=8), Precision())
+    layers = sum(isinstance(layer.mixer, Recurrent) for layer in qwen.architecture.layers)
+    hidden, inner = qwen.architecture.hidden, 8 * 128
+    wide = [
+        (op.n, count)
+        for op, count in found.items()
+        if isinstance(op, Gemm) and op.part == PART and op.k == hidden
+    ]
+    assert {(2 * 2 * 128 + inner, layers), (inner, layers), (8, 2 * layers)} <= set(wide)

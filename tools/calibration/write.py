@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from racktwin.evidence.calibration.fit import TPOT, TTFT, Constants
+from racktwin.evidence.calibration.fit import ENOUGH, TPOT, TTFT, Constants
 from racktwin.evidence.calibration.folds import mark
 
 EPOCHS = Path(__file__).parents[2] / "src" / "racktwin" / "catalog" / "epochs"
@@ -51,10 +51,12 @@ def write(constants: Constants, rows: Counter[str], date: str, folder: Path = EP
         path = folder / f"{name}.yaml"
         text = path.read_text(encoding="utf-8")
         kind, source = ("measured", f"{SOURCE}, {rows[name]} rows")
-        if not rows[name]:
+        if rows[name] < ENOUGH:
             kind, source = ("assumed", f"{SOURCE}, the mean of its engine")
         origin = f'kind: {kind}, source: "{source}", date: {date}'
         for constant in TPOT + TTFT:
+            if constant.only and name not in constant.only:
+                continue
             value = f"{getattr(found, constant.name):.3g}"
             line = f"{constant.name}: {{value: {value}, {origin}}}"
             text, times = re.subn(rf"^{constant.name}: .*$", line, text, flags=re.M)

@@ -29,7 +29,7 @@ def scores(source: Source, chip: Chip, tables: Tables) -> Iterator[Score]:
         errors = [np.zeros(0)]
         for (n, k), group in out.group_by(["n", "k"]):
             found_n, found_k = float(str(n)), float(str(k))
-            rule = gemm_efficiency(tables, found_n, found_k, dtype, chip, list(FRAMEWORKS))
+            rule = gemm_efficiency(tables, found_n, found_k, dtype, chip.peak, list(FRAMEWORKS))
             m, true = group["m"].to_numpy(), group["seconds"].to_numpy()
             task = gemm_work(m, found_n, found_k, dtype, chip.peak)
             assert rule.grid is not None

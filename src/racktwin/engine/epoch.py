@@ -20,6 +20,10 @@ class Epoch(msgspec.Struct, frozen=True, kw_only=True):
     per_sequence: host time per decoding sequence of a rank and step (sampling, bookkeeping), s.
     step_overhead: time per engine step outside the layers (scheduling, sampling, detokenising), s.
     gemm, experts, attention, communication: measured time over operator-table time (1 = table).
+    hopper: communication on Hopper over that on Blackwell, where collectives also add the residual
+    and normalise and the kernel behind starts before they end, 1.
+    mxfp4: more of `experts` where their weights are mxfp4 (one model was measured: that its routing
+    is less even than the tables' and that engines have better kernels cannot be told apart), 1.
     prefill_wait: decode steps a new request waits before its prefill starts (scheduler policy).
     prefill: time of a prompt from start to end in an aggregated engine over that of its steps
     (prompts that share them, work on long texts), 1; it does not slow down the others.
@@ -41,6 +45,8 @@ class Epoch(msgspec.Struct, frozen=True, kw_only=True):
     experts: float
     attention: float
     communication: float
+    hopper: float = 1.0
+    mxfp4: float = 1.0
     prefill_wait: float
     first_token: float
     balanced: bool
@@ -51,3 +57,13 @@ class Epoch(msgspec.Struct, frozen=True, kw_only=True):
     prefill: float = 1.0
     handover: float = 0.0
     reserved: float = 1.0
+
+    def on(self, family: str, experts: str) -> Epoch:
+        """The epoch on chips of a family, with experts in a format: both factors applied."""
+        return msgspec.structs.replace(
+            self,
+            communication=self.communication * (self.hopper if family == "hopper" else 1.0),
+            experts=self.experts * (self.mxfp4 if experts == "mxfp4" else 1.0),
+            hopper=1.0,
+            mxfp4=1.0,
+        )

@@ -53,7 +53,7 @@ class Step:
         kernels: Kernels | None = None,
     ) -> None:
         self.architecture, self.layout, self.precision = architecture, layout, precision
-        self.cluster, self.epoch = cluster, epoch
+        self.cluster, self.epoch = cluster, epoch.on(cluster.chip.family, precision.experts)
         self.kernels = kernels or Kernels(cluster.chip, epoch.engine)
         self.operators = step_operators(architecture, layout, precision)
 

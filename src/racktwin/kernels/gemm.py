@@ -10,7 +10,6 @@ and quantise are not launched, and their measured time is taken off.
 from __future__ import annotations
 
 from collections.abc import Container
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,12 +17,9 @@ from racktwin.kernels import dtype as formats
 from racktwin.kernels.efficiency import Efficiency
 from racktwin.kernels.generic import generic
 from racktwin.kernels.grid import Grid, fastest
-from racktwin.kernels.roofline import Array, Sizes, Work, seconds, work
+from racktwin.kernels.roofline import Array, Sizes, Work, work
 from racktwin.kernels.tables import Table, Tables
 from racktwin.models.formats import bytes_per_value
-
-if TYPE_CHECKING:
-    from racktwin.hardware.chip import Chip
 
 # Kernels in front of a product with a scale to be found: table, and bytes they move a value.
 _QUANTISING = {"scale": 2.0, "stream": 3.0}
@@ -42,7 +38,7 @@ def gemm_efficiency(
     n: float,
     k: float,
     dtype: str,
-    chip: Chip,
+    peaks: Container[str],
     sources: list[str],
     *,
     quantised: bool = False,
@@ -51,7 +47,7 @@ def gemm_efficiency(
 
     quantised: the activations arrive in `dtype`, with a static scale.
     """
-    peaks, name = chip.peak, _TABLES.get(dtype, dtype)
+    name = _TABLES.get(dtype, dtype)
     native = formats.compute(dtype, peaks) != "bf16" or name == "bf16"
     rule = "" if dtype == name else f" ({dtype})"
     quantised = quantised and native and name == "fp8"
@@ -66,7 +62,7 @@ def gemm_efficiency(
         table = tables.get(f"gemm.{name}.{each}")
         if table is not None:
             grid = _slice(table, n, k)
-            grids.append(_bare(grid, n, k, tables, chip, each) if quantised else grid)
+            grids.append(_bare(grid, n, k, tables, each) if quantised else grid)
     if tables is None or not grids:
         return generic("gemm", f"gemm {dtype}")
     rule += " less quantising" if quantised else ""
@@ -79,17 +75,17 @@ def _slice(table: Table, n: float, k: float) -> Grid:
     return table.grid(0).fixed(2, k).fixed(1, n)
 
 
-def _bare(grid: Grid, n: float, k: float, tables: Tables, chip: Chip, framework: str) -> Grid:
+def _bare(grid: Grid, n: float, k: float, tables: Tables, framework: str) -> Grid:
     """An fp8 grid over m without the kernels that quantised its activations, where measured."""
-    m = np.exp(grid.axes[0])
-    least = seconds(gemm_work(m, n, k, "fp8", chip.peak), chip)
+    measured, m = tables.index, np.exp(grid.axes[0])
+    task = gemm_work(m, n, k, "fp8", measured.peak)
+    least = np.maximum(task.flops / measured.peak[task.dtype], task.bytes / measured.bandwidth)
     spent: Array = np.zeros_like(m)
     for name, per_value in _QUANTISING.items():
         table = tables.get(f"{name}.{framework}")
         if table is None:
             return grid
         moved = per_value * m * k
-        found = Efficiency("measured", name, table.grid(0))
-        spent = spent + found.price(work(0.0, moved, "bf16"), chip, moved).seconds
+        spent = spent + moved / measured.bandwidth * np.exp(-table.grid(0).at(moved)[0])
     left = np.maximum(least * np.exp(-grid.values) - spent, least)
     return Grid(grid.axes, np.log(least / left), grid.measured)

@@ -45,21 +45,19 @@ class Kernels:
             self._kept[key] = look()
         return self._kept[key]
 
-    def gemm(
-        self, m: Sizes, n: float, k: float, dtype: str, *, quantised: bool = False
-    ) -> Priced:
+    def gemm(self, m: Sizes, n: float, k: float, dtype: str, *, quantised: bool = False) -> Priced:
         """M x k activations times a k x n weight in `dtype`, quantising them where it must.
 
         quantised: they arrive in fp8 with a static scale, as the layer in front wrote them.
         """
-        chip, sources = self.chip, self.frameworks
+        peaks, sources = self.chip.peak, self.frameworks
         found = self._found(
             ("gemm", n, k, dtype, quantised),
             lambda: gemm.gemm_efficiency(
-                self._tables, n, k, dtype, chip, sources, quantised=quantised
+                self._tables, n, k, dtype, peaks, sources, quantised=quantised
             ),
         )
-        return found.price(gemm.gemm_work(m, n, k, dtype, chip.peak), chip, m)
+        return found.price(gemm.gemm_work(m, n, k, dtype, peaks), self.chip, m)
 
     def attention_decode(
         self,

@@ -157,16 +157,18 @@ def _compressed(width: int, ratio: int) -> int:
 def _recurrent(mixer: Recurrent, hidden: int, tensor: int, precision: Precision) -> list[Operator]:
     keys, values = split(mixer.key_heads, tensor), split(mixer.value_heads, tensor)
     inner = values * mixer.value_dim
-    extra = {
-        "gated-delta": 2 * values,
-        "mamba2": values,
-        "kimi-delta": values + mixer.key_dim,
-        "lightning": 0,
-    }
-    wide = 2 * keys * mixer.key_dim + 2 * inner + extra[mixer.kind]
+    extra = {"gated-delta": 0, "mamba2": values, "kimi-delta": values + mixer.key_dim}
+    wide = 2 * keys * mixer.key_dim + 2 * inner + extra.get(mixer.kind, 0)
     dtype = precision.recurrent
+    projections = [Gemm(PART, wide, hidden, dtype)]
+    if mixer.kind == "gated-delta":
+        # Four products as checkpoints store them: the gate, and a beta and a decay per head, in
+        # bf16, stand apart (engines merge some of them, release by release).
+        narrow = Gemm(PART, values, hidden, "bf16")
+        both = Gemm(PART, wide - inner, hidden, dtype), Gemm(PART, inner, hidden, dtype)
+        projections = [*both, narrow, narrow]
     return [
-        Gemm(PART, wide, hidden, dtype),
+        *projections,
         Recur(mixer.kind, hidden, keys, values, mixer.key_dim, mixer.value_dim, mixer.conv),
         Gemm(PART, hidden, inner, dtype),
         Stream(2 * ACTIVATION * wide),

@@ -172,10 +172,19 @@ class Served:
             gpus=self.deployment.gpus,
             traffic=traffic,
             limit="the load",
-            parts=table.breakdown(*at),
-            evidence={part: tuple(sorted(known)) for part, known in table.evidence(*at).items()},
+            parts=self._parts(table, *at),
+            evidence=self._evidence(table, *at),
             memory=self.memory,
         )
+
+    def _parts(self, table: StepTable, batch: float, context: float) -> dict[str, float]:
+        return table.breakdown(batch, context)
+
+    def _evidence(
+        self, table: StepTable, batch: float, context: float
+    ) -> dict[str, tuple[Evidence, ...]]:
+        known = table.evidence(batch, context)
+        return {part: tuple(sorted(each)) for part, each in known.items()}
 
     def curve(self, traffic: Traffic) -> Curve:
         """The deployment from almost no load to the most it can hold."""

@@ -27,6 +27,7 @@ class Constant(msgspec.Struct, frozen=True):
 
     start: before any data; engine, epoch: standard deviations of engines around the start and of
     epochs around their engine; low, high: bounds; step: for the derivative. meaning: in words.
+    only: epochs with a value of their own, all where none is named.
     """
 
     name: str
@@ -38,6 +39,11 @@ class Constant(msgspec.Struct, frozen=True):
     low: float
     high: float
     step: float
+    only: tuple[str, ...] = ()
+
+    def spread(self, name: str) -> float:
+        """Standard deviation of an epoch around its engine, any unit (the constant's own)."""
+        return self.epoch if not self.only or name in self.only else self.engine
 
 
 def _constants(figure: str) -> tuple[Constant, ...]:
@@ -45,11 +51,12 @@ def _constants(figure: str) -> tuple[Constant, ...]:
 
 
 TPOT, TTFT = _constants("tpot"), _constants("ttft")
-OWN = TPOT + tuple(each for each in _constants("own") if each.name not in {t.name for t in TPOT})
+OWN = (*(each for each in TPOT if not each.only), *_constants("own"))
 NOISE = 0.08  # relative; how far a well-modelled row lies from its measurement
 FLOOR = (
     0.04  # relative; residuals below it weigh alike (above, each counts by its size, not square)
 )
+ENOUGH = 10  # rows; an epoch with fewer keeps the values of its engine
 ROUNDS = 25
 
 
@@ -96,9 +103,10 @@ def fit(
         start = np.array([each.start for each in constants])
         spread = np.array([each.engine for each in constants])
         centre = solved(use & (engine_of == engine), start, spread)
-        narrow = np.array([each.epoch for each in constants])
         for name in names(engine):
-            found[name] = solved(use & (of == name), centre, narrow)
+            rows = use & (of == name)
+            narrow = np.array([each.spread(name) for each in constants])
+            found[name] = solved(rows, centre, narrow) if rows.sum() >= ENOUGH else centre
     return found
 
 
