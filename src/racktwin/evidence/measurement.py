@@ -42,6 +42,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
 
     system: GPU system as the source names it; cluster, model, precision, engine: catalog names.
     kv: format of the cache. fraction: memory flag of the launch, 0 for the epoch's.
+    scheduler: how the engine admits requests, '' for its default.
     concurrency: requests in flight over the whole deployment.
     ttft, tpot: means, s; output_rate: out tokens/s of the whole; None where not given.
     inferred: what of the above does not stand in the source. curve: rows that differ in load only.
@@ -56,6 +57,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     precision: str
     kv: str
     fraction: float = 0.0
+    scheduler: str = ""
     engine: str
     traffic: Traffic
     concurrency: float
@@ -101,6 +103,7 @@ def deployment(measurement: Measurement) -> Deployment:
         serve=measurement.serve,
         prefill=measurement.prefill,
         decode=measurement.decode,
+        scheduler=measurement.scheduler,
     )
 
 

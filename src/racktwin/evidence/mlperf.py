@@ -134,7 +134,8 @@ def measurement(row: Row, known: Configurations, line: int = 1, source: str = "r
         raise BadInput(
             [Finding("system", f"no configuration for {engine.name} is published", line)]
         )
-    said = (*names["assumed"], found[1], engine.how)
+    scheduler = names["schedulers"].get(engine.name.partition("-")[0], "")
+    said = (*names["assumed"], found[1], engine.how, scheduler and f"scheduler {scheduler}")
     return Measurement(
         id=label(row),
         source=source,
@@ -145,6 +146,7 @@ def measurement(row: Row, known: Configurations, line: int = 1, source: str = "r
         precision=_precision(row, found[0]),
         kv=found[0].get("kv_dtype") or "fp8",
         fraction=number(found[0].get("kv_frac") or "") or 0.0,
+        scheduler=scheduler,
         engine=engine.name,
         traffic=msgspec.convert({k: asked[k] for k in ("input", "output", "variation")}, Traffic),
         concurrency=float(pool.replicas * pool.layout.attention_data * pool.max_batch),

@@ -67,7 +67,8 @@ class Scored:
 
 
 def _key(row: Measurement) -> Key:
-    return row.cluster, row.model, row.precision, row.kv, row.fraction, row.engine, row.pools
+    launched = row.kv, row.fraction, row.scheduler, row.engine
+    return row.cluster, row.model, row.precision, *launched, row.pools
 
 
 def figures(rows: list[Measurement], figure: str) -> NDArray[np.float64]:
