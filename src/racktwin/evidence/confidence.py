@@ -154,7 +154,14 @@ def _shipped(figure: Figure, named: dict[str, str], regime: str, fold: int | Non
     chip, model = named["chip"], named["model"]
     known = _by_name(fold)
     if not any(key[0] == figure and key[2] == chip for key in known):
-        found = _unseen(figure, "chip", fold)
+        # At least as wide as what is known of its engine, role and model on other chips.
+        left, near = (
+            _unseen(figure, "chip", fold),
+            _nearest(figure, {**named, "chip": ""}, regime, known),
+        )
+        found = msgspec.structs.replace(
+            left, low=min(left.low, near.low), high=max(left.high, near.high)
+        )
     else:
         found = _nearest(figure, named, regime, known)
     measured = set(data.load("intervals")["models"])
