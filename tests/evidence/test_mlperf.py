@@ -26,7 +26,7 @@ def test_gb300_offline_is_nine_replicas_of_eight(shared: Path) -> None:
     assert newest.serve.layout == Layout(attention_data=8, expert=8)
     assert newest.serve.max_batch == 1536
     assert newest.engine == "trtllm-1.2"
-    assert newest.scheduler == "max_utilization"  # 1,536 answers of up to 20,000 tokens hold no place
+    assert newest.scheduler == "max_utilization"  # room for 1,536 answers of 20,000 tokens is not
     assert deployment(newest).reserved == 0
     assert newest.traffic.decode_context == pytest.approx(800 + 3886 / 2 * 2.4)
     assert "mean input length assumed" in newest.inferred
