@@ -36,12 +36,13 @@ Two more hold for all releases of an engine (collectives on Hopper, experts in m
 TensorRT-LLM 1.0 has one for matrix products, slower than those of today's tables. Rows of one
 engine, chip, model and precision err together, so n of them weigh as the square root of n. A
 benchmark's clients all start at once and keep meeting each other; what that does to TTFT and TPOT
-is a closed form without fitted constants (`evidence/waves.py`). *Out of fold*: {folds} folds over whole curves (model, chip, engine version,
-precision, layout, lengths), so no row of a curve helps to predict another one. *Unseen*: every row
-of a chip, or of a model, left out of the fit. Errors are relative to the measured mean; bias is the
-median signed error. Layouts, cache formats and launch settings that rows do not state are inferred
-from public launch scripts and said with every row; doubted rows stand in
-`src/racktwin/evidence/data/suspicious.yaml` with the reason, and are never fitted.
+is a closed form without fitted constants (`evidence/waves.py`). *Out of fold*: {folds} folds over
+whole curves (model, chip, engine version, precision, layout, lengths), so no row of a curve helps
+to predict another one. *Unseen*: every row of a chip, or of a model, left out of the fit. Errors
+are relative to the measured mean; bias is the median signed error. Layouts, cache formats and
+launch settings that rows do not state are inferred from public launch scripts and said with every
+row; doubted rows stand in `src/racktwin/evidence/data/suspicious.yaml` with the reason, and are
+never fitted.
 """
 
 
