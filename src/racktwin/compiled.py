@@ -25,11 +25,11 @@ class Compiler:
     """The decorator of one package's compiled functions.
 
     Reference counts are off: a compiled function must not make arrays, only use them. With
-    NUMBA_DISABLE_JIT=1 the functions stay Python, slow and open to a debugger.
+    NUMBA_DISABLE_JIT=1 the functions stay Python, slow and open to a debugger. options: of numba.
     """
 
-    def __init__(self, package: str, folder: Path) -> None:
-        self.package, self.folder = package, folder
+    def __init__(self, package: str, folder: Path, **options: Any) -> None:
+        self.package, self.folder, self.options = package, folder, options
         self.imported = re.compile(rf"^from {re.escape(package)}\.(\w+) import", re.MULTILINE)
         self.cache = self._cache_folder()
 
@@ -39,7 +39,8 @@ class Compiler:
             return np.errstate(over="ignore")(function)  # unsigned integers wrap, as in C
         if self.cache is not None:
             numba.config.CACHE_DIR = str(self.cache)  # type: ignore[attr-defined]
-        options: dict[str, Any] = {"cache": self.cache is not None, "_nrt": False}
+        options: dict[str, Any] = {"cache": self.cache is not None, "_nrt": False, "nogil": True}
+        options |= self.options
         made: F = numba.njit(**options)(function)
         return made
 

@@ -1,0 +1,65 @@
+"""Block scales of least squared error, tried one by one around those of the largest value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from racktwin.numerics.compiled import compiled
+from racktwin.numerics.recipe import Recipe
+
+TRIED_E4M3 = 9  # codes below that of the largest value: a bit more than an octave
+TRIED_E8M0 = 1  # octaves below
+
+
+@compiled
+def try_scales(
+    values: npt.NDArray[np.float32],
+    wide: int,
+    least: int,
+    codes: npt.NDArray[np.uint8],
+    table: npt.NDArray[np.float32],
+    divisors: npt.NDArray[np.float32],
+) -> None:
+    """Lower each block's scale code by 0 to `least` steps where that errs less, any unit.
+
+    table: the divisor of each code. Elements are E2M1.
+    """
+    for row in range(values.shape[0]):
+        for block in range(codes.shape[1]):
+            first = np.int64(codes[row, block])
+            best, error = first, np.inf
+            for code in range(first, max(first - least, 1) - 1, -1):
+                divisor = table[code]
+                squares = 0.0
+                for column in range(block * wide, block * wide + wide):
+                    size = min(abs(values[row, column] / divisor), np.float32(6.0))
+                    bits = np.float32(size).view(np.int32)
+                    up = ((bits + np.int32(0x1FFFFF) + ((bits >> 22) & 1)) >> 22) << 22
+                    rounded = np.int32(up).view(np.float32)
+                    if size < np.float32(1.0):
+                        rounded = np.float32(size + np.float32(4194304.0)) - np.float32(4194304.0)
+                    off = abs(values[row, column]) - rounded * divisor
+                    squares += off * off
+                if squares < error:
+                    best, error = code, squares
+            codes[row, block] = best
+            divisors[row, block] = table[best]
+
+
+def least_error(
+    piece: npt.NDArray[np.float32],
+    made: Recipe,
+    tensor_scale: np.float32,
+    scales: npt.NDArray[Any],
+    divisors: npt.NDArray[np.float32],
+) -> None:
+    """Refine `scales` and `divisors` (any unit) of four-bit formats; eight-bit ones keep theirs."""
+    if made.element != "e2m1":
+        return
+    every = np.arange(256, dtype=np.uint8).view(scales.dtype).astype(np.float32)
+    table = np.asarray(every * (tensor_scale if made.tensor_scale else np.float32(1)), np.float32)
+    tried = TRIED_E4M3 if made.scale == "e4m3" else TRIED_E8M0
+    try_scales(piece, made.block[1], tried, scales.view(np.uint8), table, divisors)

@@ -1,0 +1,164 @@
+"""From values to a narrow format: scales from the largest of each block, or by least error."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from racktwin.finding import BadInput, Finding, unknown
+from racktwin.numerics import loops
+from racktwin.numerics.chunks import in_chunks
+from racktwin.numerics.least_error import least_error
+from racktwin.numerics.quantized import Quantized
+from racktwin.numerics.recipe import DTYPES, LARGEST, Recipe, recipe
+from racktwin.numerics.tensor import as_matrix, as_values
+
+Calibration = Literal["max", "mse"]
+CALIBRATIONS = ("max", "mse")
+FORMAT_MOST = 448.0  # of an E4M3 scale
+EXPONENTS = {"e2m1": 2, "e4m3": 8, "e5m2": 15}  # of the largest element of each
+
+
+def quantize(
+    values: Any,
+    format: str = "nvfp4",
+    *,
+    calibration: Calibration = "max",
+    tensor_scale: float | None = None,
+    pad: bool = False,
+    round_up: bool = False,
+) -> Quantized:
+    """A tensor in `format`, blocks along its last axis, rounded to nearest, ties to even.
+
+    values: numpy array or torch tensor of float32, float16, bfloat16 or float64, any unit and shape.
+    calibration: 'max' scales each block by its largest value, 'mse' tries smaller scales for the
+    least squared error. tensor_scale: of NVFP4, largest / (6 x 448) by default, a ratio. pad: fill
+    the last block with zeros where the last axis is no multiple; refused otherwise. round_up: scales
+    of MX formats that clip nothing instead of OCP's. BadInput on NaN and infinity.
+    """
+    made = recipe(format)
+    if calibration not in CALIBRATIONS:
+        raise BadInput([unknown("calibration", str(calibration), CALIBRATIONS)])
+    matrix, shape = as_matrix(as_values(values))
+    matrix = _padded(matrix, made, pad, shape)
+    whole = _tensor_scale(matrix, made, tensor_scale)
+    tall, wide = made.block[0] or max(len(matrix), 1), made.block[1] or max(matrix.shape[1], 1)
+    blocks = made.blocks(*matrix.shape)
+    width = matrix.shape[1] // 2 if made.element == "e2m1" else matrix.shape[1]
+    packed = np.empty((len(matrix), width), np.uint8)
+    scales = np.empty(blocks, DTYPES[made.scale])
+    wrong = np.zeros(1, np.int64)
+
+    def run(part: slice) -> None:
+        rows = slice(part.start // tall, -(-part.stop // tall))
+        piece = np.ascontiguousarray(matrix[part], np.float32)
+        divisors, bad = _scales(piece, made, whole, round_up, tall, wide, scales[rows])
+        if calibration == "mse" and not bad:
+            least_error(piece, made, whole, scales[rows], divisors)
+        if bad:
+            wrong[0] += bad
+            return
+        _encode(piece, divisors, made, tall, wide, packed[part])
+
+    in_chunks(run, len(matrix), matrix.shape[1], tall)
+    if wrong[0]:
+        count = int((~np.isfinite(matrix.astype(np.float32))).sum())
+        message = f"{count:,} of {matrix.size:,} values are NaN or infinite; no scale holds them"
+        raise BadInput([Finding("values", message)], "quantize")
+    return Quantized(
+        format=format,
+        shape=shape,
+        packed=_shaped(packed, shape).view(
+            np.uint8 if made.element == "e2m1" else DTYPES[made.element]
+        ),
+        scales=_shaped(scales, shape) if made.block[0] == 1 and made.block[1] else scales,
+        tensor_scale=whole if made.tensor_scale else None,
+    )
+
+
+def dequantize(found: Quantized, dtype: npt.DTypeLike = np.float32) -> npt.NDArray[Any]:
+    """The values of a tensor in a narrow format, as float32, bfloat16 or float16."""
+    return found.dequantize(dtype)
+
+
+def _shaped(matrix: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    return matrix.reshape(*shape[:-1], matrix.shape[1])
+
+
+def _padded(
+    matrix: npt.NDArray[Any], made: Recipe, pad: bool, shape: tuple[int, ...]
+) -> npt.NDArray[Any]:
+    """Whole blocks along the last axis; formats of 8 bits need none with scales in float32."""
+    wide = made.block[1]
+    short = -matrix.shape[1] % wide if wide and made.scale != "float32" else 0
+    if not short:
+        return matrix
+    if not pad:
+        message = (
+            f"{made.name} scales blocks of {wide} along the last axis, and {matrix.shape[1]:,} is "
+            f"no multiple; pad=True fills {short} zeros"
+        )
+        raise BadInput([Finding(f"shape {shape}", message)], "quantize")
+    return np.pad(matrix, ((0, 0), (0, short)))
+
+
+def _tensor_scale(matrix: npt.NDArray[Any], made: Recipe, given: float | None) -> np.float32:
+    """What NVFP4 divides its block scales by; 1 for a tensor of zeros."""
+    if not made.tensor_scale:
+        return np.float32(1.0)
+    if given is not None:
+        if not 0 < given < np.inf:
+            raise BadInput([Finding("tensor_scale", f"expected more than 0, found {given}")])
+        return np.float32(given)
+    most = np.zeros(1, np.float32)
+
+    def run(part: slice) -> None:
+        piece = np.ascontiguousarray(matrix[part], np.float32)
+        if piece.size:
+            most[0] = max(most[0], np.abs(piece).max())
+
+    for part in (slice(begin, begin + 256) for begin in range(0, len(matrix), 256)):
+        run(part)
+    found = most[0] / np.float32(made.largest * FORMAT_MOST)
+    return found if np.isfinite(found) and found > 0 else np.float32(1.0)
+
+
+def _scales(
+    piece: npt.NDArray[np.float32], made: Recipe, whole: np.float32, up: bool, tall: int, wide: int,
+    scales: npt.NDArray[Any],
+) -> tuple[npt.NDArray[np.float32], int]:  # fmt: skip
+    """Fill in the scales of the blocks; what elements are divided by, and blocks not finite."""
+    most = np.zeros(scales.shape, np.int32)
+    if tall == 1 and wide == 16:
+        loops.largest_of_16(piece.view(np.int32), most)
+    else:
+        loops.largest(piece.view(np.int32), tall, wide, most)
+    divisors = np.empty(scales.shape, np.float32)
+    if made.scale == "e4m3":
+        reach = np.float32(made.largest) * whole
+        return divisors, loops.e4m3_scales(most, reach, whole, scales.view(np.uint8), divisors)
+    if made.scale == "e8m0":
+        codes = scales.view(np.uint8)
+        return divisors, loops.e8m0_scales(most, EXPONENTS[made.element], up, codes, divisors)
+    values = most.view(np.float32)
+    divisors[:] = np.where(values > 0, values / np.float32(LARGEST[made.element]), 1)
+    scales[:] = divisors
+    return divisors, int((~np.isfinite(values)).sum())
+
+
+def _encode(
+    piece: npt.NDArray[np.float32], divisors: npt.NDArray[np.float32], made: Recipe,
+    tall: int, wide: int, packed: npt.NDArray[np.uint8],
+) -> None:  # fmt: skip
+    if made.element == "e2m1":
+        codes = np.empty(piece.shape[1], np.uint8)
+        if tall == 1 and wide == 16:
+            loops.e2m1_rows_of_16(piece, divisors, packed, codes)
+        else:
+            loops.e2m1_rows(piece, divisors, tall, wide, packed, codes)
+    elif made.element == "e4m3":
+        loops.e4m3_rows(piece, divisors, tall, wide, packed)
+    else:
+        loops.e5m2_rows(piece, divisors, tall, wide, packed)

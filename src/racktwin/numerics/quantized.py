@@ -1,0 +1,107 @@
+"""A tensor in a narrow format, and its values."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import ml_dtypes
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from racktwin.numerics.chunks import in_chunks
+from racktwin.numerics.e2m1 import VALUES
+from racktwin.numerics.loops import look_up_pairs, scaled_rows
+from racktwin.numerics.recipe import DTYPES, LARGEST, Recipe, recipe
+
+OUTPUTS = {"float32": np.float32, "bfloat16": ml_dtypes.bfloat16, "float16": np.float16}
+FEW = 1 << 16  # values from which a table of pairs is worth its making
+
+
+class Quantized(msgspec.Struct, frozen=True, kw_only=True):
+    """A tensor of `shape` in a format.
+
+    packed: uint8 with two codes a byte (the first in the low half) along the last axis, or a float8
+    element each. scales: one per block; tensor_scale: float32 over all, None where there is none.
+    Padding to whole blocks is in packed and scales, not in shape.
+    """
+
+    format: str
+    shape: tuple[int, ...]
+    packed: npt.NDArray[Any]
+    scales: npt.NDArray[Any]
+    tensor_scale: np.float32 | None = None
+
+    @property
+    def recipe(self) -> Recipe:
+        """Of its format."""
+        return recipe(self.format)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of elements and scales."""
+        return self.packed.nbytes + self.scales.nbytes + 4 * (self.tensor_scale is not None)
+
+    def dequantize(self, dtype: npt.DTypeLike = np.float32) -> npt.NDArray[Any]:
+        """The values, as float32, bfloat16 or float16 (rounded to nearest)."""
+        wanted = np.dtype(dtype)
+        if wanted.name not in OUTPUTS:
+            raise ValueError(f"cannot give {wanted}; one of {', '.join(OUTPUTS)}")
+        codes = self.packed.view(np.uint8).reshape(-1, self.packed.shape[-1])
+        four = self.recipe.element == "e2m1"
+        columns = codes.shape[1] * (2 if four else 1)
+        values = np.empty((len(codes), columns), wanted)
+        if four:
+            _pairs(self, codes, values)
+        else:
+            _singles(self, codes, values)
+        whole = values.reshape(*self.packed.shape[:-1], columns)
+        return whole[..., : self.shape[-1]] if self.shape else whole.reshape(())
+
+
+def _pairs(found: Quantized, codes: npt.NDArray[np.uint8], values: npt.NDArray[Any]) -> None:
+    """Four-bit elements: a table of both values of each byte under each scale."""
+    size = values.dtype.itemsize
+    whole = np.dtype(np.uint64 if size == 4 else np.uint32)
+    scales = found.scales.view(np.uint8).reshape(len(codes), -1)
+    factors = scale_values(found)
+    byte = np.arange(256)
+    pair = np.stack([VALUES[byte & 15], VALUES[byte >> 4]], axis=-1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        table = (pair[None] * factors[:, None, None]).astype(values.dtype)
+    table = np.ascontiguousarray(table).view(whole)[..., 0]
+    out, half = values.view(whole), found.recipe.block[1] // 2
+
+    def run(part: slice) -> None:
+        look_up_pairs(codes[part], scales[part], half, table, out[part])
+
+    in_chunks(run, len(codes), codes.shape[1])
+
+
+def scale_values(found: Quantized) -> npt.NDArray[np.float32]:
+    """What each of the 256 codes of a block scale multiplies with, the tensor's scale included."""
+    every = np.arange(256, dtype=np.uint8).view(DTYPES[found.recipe.scale]).astype(np.float32)
+    whole = np.float32(1.0) if found.tensor_scale is None else np.float32(found.tensor_scale)
+    return np.asarray(every * whole, np.float32)
+
+
+def _singles(found: Quantized, codes: npt.NDArray[np.uint8], values: npt.NDArray[Any]) -> None:
+    """Eight-bit elements: a table of 256 values times the factor of the block."""
+    made = found.recipe
+    element = np.arange(256, dtype=np.uint8).view(DTYPES[made.element]).astype(np.float32)
+    tall, wide = made.block[0] or len(codes), made.block[1] or codes.shape[1]
+    factors = found.scales.astype(np.float32).reshape(-1, -(-codes.shape[1] // max(wide, 1)))
+
+    def run(part: slice) -> None:
+        first = part.start // tall
+        rows = np.empty(codes[part].shape, np.float32)
+        scaled_rows(codes[part], element, factors[first:], tall, wide, rows)
+        values[part] = rows
+
+    in_chunks(run, len(codes), codes.shape[1], tall)
+
+
+def elements(format: str, shape: tuple[int, ...]) -> int:
+    """Values of a tensor, a count."""
+    return prod(shape) if LARGEST[recipe(format).element] else 0

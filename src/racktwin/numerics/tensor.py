@@ -1,0 +1,41 @@
+"""Tensors as they come: numpy arrays, ml_dtypes, torch, without a copy where there is a way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from racktwin.finding import BadInput, Finding
+
+READ = ("float32", "float16", "bfloat16", "float64")
+
+
+def as_values(given: Any) -> npt.NDArray[Any]:
+    """`given` as a numpy array of one of the float types that are read; no copy from torch (CPU)."""
+    if type(given).__module__.partition(".")[0] == "torch":
+        given = _from_torch(given)
+    array = np.asarray(given)
+    if array.dtype.name not in READ:
+        message = f"expected {', '.join(READ)}, found {array.dtype}"
+        raise BadInput([Finding("values", message)], "quantize")
+    return array
+
+
+def _from_torch(tensor: Any) -> npt.NDArray[Any]:
+    import torch
+
+    plain = tensor.detach()
+    if plain.dtype == torch.bfloat16:
+        return np.asarray(plain.view(torch.int16).numpy()).view(ml_dtypes.bfloat16)
+    return np.asarray(plain.numpy())
+
+
+def as_matrix(array: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], tuple[int, ...]]:
+    """All axes but the last in one, and the shape it had; a scalar is one value."""
+    shape = array.shape
+    if array.ndim == 0:
+        raise BadInput([Finding("values", "a single number has no block to share a scale")])
+    return array.reshape(-1, shape[-1]) if array.size else array.reshape(0, shape[-1]), shape
