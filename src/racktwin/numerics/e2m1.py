@@ -31,7 +31,7 @@ def encode(values: npt.ArrayLike) -> Codes:
     below = np.searchsorted(BETWEEN, size, side="left").astype(np.uint8)
     tie = (below < len(BETWEEN)) & (size == BETWEEN[np.minimum(below, len(BETWEEN) - 1)])
     code = below + (tie & (below % 2 == 1))
-    return np.where(np.signbit(value), code + SIGN, code).astype(np.uint8)
+    return np.asarray(np.where(np.signbit(value), code + SIGN, code), np.uint8)
 
 
 def decode(codes: npt.ArrayLike) -> Floats:

@@ -8,22 +8,23 @@ import numpy as np
 import numpy.typing as npt
 
 from racktwin.numerics.compiled import compiled
+from racktwin.numerics.loops import HALVES
 from racktwin.numerics.recipe import Recipe
 
-TRIED_E4M3 = 9  # codes below that of the largest value: a bit more than an octave
-TRIED_E8M0 = 1  # octaves below
+TRIED = {"e4m3": (0, 9), "e8m0": (1, 1)}  # codes above and below that of the largest value
 
 
 @compiled
 def try_scales(
     values: npt.NDArray[np.float32],
     wide: int,
-    least: int,
+    above: int,
+    below: int,
     codes: npt.NDArray[np.uint8],
     table: npt.NDArray[np.float32],
     divisors: npt.NDArray[np.float32],
 ) -> None:
-    """Lower each block's scale code by 0 to `least` steps where that errs less, any unit.
+    """Move each block's scale code by up to `above` or `below` where that errs less, any unit.
 
     table: the divisor of each code. Elements are E2M1.
     """
@@ -31,7 +32,7 @@ def try_scales(
         for block in range(codes.shape[1]):
             first = np.int64(codes[row, block])
             best, error = first, np.inf
-            for code in range(first, max(first - least, 1) - 1, -1):
+            for code in range(min(first + above, 254), max(first - below, 1) - 1, -1):
                 divisor = table[code]
                 squares = 0.0
                 for column in range(block * wide, block * wide + wide):
@@ -40,7 +41,7 @@ def try_scales(
                     up = ((bits + np.int32(0x1FFFFF) + ((bits >> 22) & 1)) >> 22) << 22
                     rounded = np.int32(up).view(np.float32)
                     if size < np.float32(1.0):
-                        rounded = np.float32(size + np.float32(4194304.0)) - np.float32(4194304.0)
+                        rounded = np.float32(size + HALVES) - HALVES
                     off = abs(values[row, column]) - rounded * divisor
                     squares += off * off
                 if squares < error:
@@ -61,5 +62,5 @@ def least_error(
         return
     every = np.arange(256, dtype=np.uint8).view(scales.dtype).astype(np.float32)
     table = np.asarray(every * (tensor_scale if made.tensor_scale else np.float32(1)), np.float32)
-    tried = TRIED_E4M3 if made.scale == "e4m3" else TRIED_E8M0
-    try_scales(piece, made.block[1], tried, scales.view(np.uint8), table, divisors)
+    above, below = TRIED[made.scale]
+    try_scales(piece, made.block[1], above, below, scales.view(np.uint8), table, divisors)

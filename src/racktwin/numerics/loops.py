@@ -17,6 +17,8 @@ from racktwin.numerics.compiled import compiled
 Floats = npt.NDArray[np.float32]
 Bits = npt.NDArray[np.int32]
 Codes = npt.NDArray[np.uint8]
+# A float this large has steps of 1/2, 2^-9 and 2^-16: adding it rounds to them.
+HALVES, STEPS_9, STEPS_16 = np.float32(2.0**22), np.float32(2.0**14), np.float32(2.0**7)
 SIGNLESS, INFINITE, ONE = np.int32(0x7FFFFFFF), np.int32(0x7F800000), np.int32(0x3F800000)
 
 
@@ -45,10 +47,10 @@ def largest_of_16(bits: Bits, found: Bits) -> None:
 
 @compiled
 def e4m3_code(value: float) -> int:
-    """The nearest E4M3 code of a magnitude (any unit), at most that of 448."""
+    """The nearest E4M3 code of a magnitude `value` (any unit), at most that of 448."""
     bits = np.float32(min(value, np.float32(448.0))).view(np.int32)
     if bits < np.int32(0x3C800000):  # below 2^-6: steps of 2^-9
-        return np.float32(value + np.float32(16384.0)).view(np.int32) - np.int32(0x46800000)
+        return np.float32(value + STEPS_9).view(np.int32) - np.int32(0x46800000)
     return ((bits + np.int32(0x7FFFF) + ((bits >> 20) & 1)) >> 20) - np.int32(960)
 
 
@@ -123,9 +125,7 @@ def e2m1_rows(
                 size = min(abs(scaled), np.float32(6.0))
                 bits = np.float32(size).view(np.int32)
                 normal = ((bits + np.int32(0x1FFFFF) + ((bits >> 22) & 1)) >> 22) - np.int32(252)
-                small = np.float32(size + np.float32(4194304.0)).view(np.int32) - np.int32(
-                    0x4A800000
-                )
+                small = np.float32(size + HALVES).view(np.int32) - np.int32(0x4A800000)
                 code = small if bits < ONE else normal
                 codes[column] = np.uint8(code | ((np.float32(scaled).view(np.int32) >> 28) & 8))
         for byte in range(packed.shape[1]):
@@ -143,9 +143,7 @@ def e2m1_rows_of_16(values: Floats, divisors: Floats, packed: Codes, codes: Code
                 size = min(abs(scaled), np.float32(6.0))
                 bits = np.float32(size).view(np.int32)
                 normal = ((bits + np.int32(0x1FFFFF) + ((bits >> 22) & 1)) >> 22) - np.int32(252)
-                small = np.float32(size + np.float32(4194304.0)).view(np.int32) - np.int32(
-                    0x4A800000
-                )
+                small = np.float32(size + HALVES).view(np.int32) - np.int32(0x4A800000)
                 code = small if bits < ONE else normal
                 sign = (np.float32(scaled).view(np.int32) >> 28) & 8
                 codes[16 * block + place] = np.uint8(code | sign)
@@ -165,7 +163,7 @@ def e4m3_rows(values: Floats, divisors: Floats, tall: int, wide: int, codes: Cod
                 size = min(abs(scaled), np.float32(448.0))
                 bits = np.float32(size).view(np.int32)
                 normal = ((bits + np.int32(0x7FFFF) + ((bits >> 20) & 1)) >> 20) - np.int32(960)
-                small = np.float32(size + np.float32(16384.0)).view(np.int32) - np.int32(0x46800000)
+                small = np.float32(size + STEPS_9).view(np.int32) - np.int32(0x46800000)
                 code = small if bits < np.int32(0x3C800000) else normal
                 sign = (np.float32(scaled).view(np.int32) >> 24) & 128
                 codes[row, column] = np.uint8(code | sign)
@@ -183,7 +181,7 @@ def e5m2_rows(values: Floats, divisors: Floats, tall: int, wide: int, codes: Cod
                 size = min(abs(scaled), np.float32(57344.0))
                 bits = np.float32(size).view(np.int32)
                 normal = ((bits + np.int32(0xFFFFF) + ((bits >> 21) & 1)) >> 21) - np.int32(448)
-                small = np.float32(size + np.float32(128.0)).view(np.int32) - np.int32(0x43000000)
+                small = np.float32(size + STEPS_16).view(np.int32) - np.int32(0x43000000)
                 code = small if bits < np.int32(0x38800000) else normal
                 sign = (np.float32(scaled).view(np.int32) >> 24) & 128
                 codes[row, column] = np.uint8(code | sign)

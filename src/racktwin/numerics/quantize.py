@@ -32,11 +32,11 @@ def quantize(
 ) -> Quantized:
     """A tensor in `format`, blocks along its last axis, rounded to nearest, ties to even.
 
-    values: numpy array or torch tensor of float32, float16, bfloat16 or float64, any unit and shape.
-    calibration: 'max' scales each block by its largest value, 'mse' tries smaller scales for the
-    least squared error. tensor_scale: of NVFP4, largest / (6 x 448) by default, a ratio. pad: fill
-    the last block with zeros where the last axis is no multiple; refused otherwise. round_up: scales
-    of MX formats that clip nothing instead of OCP's. BadInput on NaN and infinity.
+    values: numpy array or torch tensor of float32, float16, bfloat16 or float64, any unit, any
+    shape. calibration: 'max' scales each block by its largest value, 'mse' tries scales near it for
+    the least squared error. tensor_scale: of NVFP4, largest / (6 x 448) by default, a ratio. pad:
+    fill the last block with zeros where the last axis is no multiple; refused otherwise. round_up:
+    scales of MX formats that clip nothing instead of OCP's. BadInput on NaN and infinity.
     """
     made = recipe(format)
     if calibration not in CALIBRATIONS:
@@ -84,7 +84,7 @@ def dequantize(found: Quantized, dtype: npt.DTypeLike = np.float32) -> npt.NDArr
 
 
 def _shaped(matrix: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
-    return matrix.reshape(*shape[:-1], matrix.shape[1])
+    return matrix.reshape(*shape[:-1], matrix.shape[1]) if matrix.size else matrix
 
 
 def _padded(
@@ -126,7 +126,7 @@ def _tensor_scale(matrix: npt.NDArray[Any], made: Recipe, given: float | None) -
 
 
 def _scales(
-    piece: npt.NDArray[np.float32], made: Recipe, whole: np.float32, up: bool, tall: int, wide: int,
+    piece: npt.NDArray[np.float32], made: Recipe, whole: Any, up: bool, tall: int, wide: int,
     scales: npt.NDArray[Any],
 ) -> tuple[npt.NDArray[np.float32], int]:  # fmt: skip
     """Fill in the scales of the blocks; what elements are divided by, and blocks not finite."""
@@ -136,11 +136,11 @@ def _scales(
     else:
         loops.largest(piece.view(np.int32), tall, wide, most)
     divisors = np.empty(scales.shape, np.float32)
+    codes = scales.view(np.uint8)
     if made.scale == "e4m3":
-        reach = np.float32(made.largest) * whole
-        return divisors, loops.e4m3_scales(most, reach, whole, scales.view(np.uint8), divisors)
+        reach: Any = np.float32(made.largest) * whole
+        return divisors, loops.e4m3_scales(most, reach, whole, codes, divisors)
     if made.scale == "e8m0":
-        codes = scales.view(np.uint8)
         return divisors, loops.e8m0_scales(most, EXPONENTS[made.element], up, codes, divisors)
     values = most.view(np.float32)
     divisors[:] = np.where(values > 0, values / np.float32(LARGEST[made.element]), 1)

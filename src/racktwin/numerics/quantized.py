@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 import ml_dtypes
@@ -13,10 +12,9 @@ import numpy.typing as npt
 from racktwin.numerics.chunks import in_chunks
 from racktwin.numerics.e2m1 import VALUES
 from racktwin.numerics.loops import look_up_pairs, scaled_rows
-from racktwin.numerics.recipe import DTYPES, LARGEST, Recipe, recipe
+from racktwin.numerics.recipe import DTYPES, Recipe, recipe
 
 OUTPUTS = {"float32": np.float32, "bfloat16": ml_dtypes.bfloat16, "float16": np.float16}
-FEW = 1 << 16  # values from which a table of pairs is worth its making
 
 
 class Quantized(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,7 +46,10 @@ class Quantized(msgspec.Struct, frozen=True, kw_only=True):
         wanted = np.dtype(dtype)
         if wanted.name not in OUTPUTS:
             raise ValueError(f"cannot give {wanted}; one of {', '.join(OUTPUTS)}")
-        codes = self.packed.view(np.uint8).reshape(-1, self.packed.shape[-1])
+        if not self.packed.size:
+            return np.empty(self.shape, wanted)
+        wide = self.packed.shape[-1]
+        codes = self.packed.view(np.uint8).reshape(self.packed.size // max(wide, 1), wide)
         four = self.recipe.element == "e2m1"
         columns = codes.shape[1] * (2 if four else 1)
         values = np.empty((len(codes), columns), wanted)
@@ -56,8 +57,7 @@ class Quantized(msgspec.Struct, frozen=True, kw_only=True):
             _pairs(self, codes, values)
         else:
             _singles(self, codes, values)
-        whole = values.reshape(*self.packed.shape[:-1], columns)
-        return whole[..., : self.shape[-1]] if self.shape else whole.reshape(())
+        return values.reshape(*self.packed.shape[:-1], columns)[..., : self.shape[-1]]
 
 
 def _pairs(found: Quantized, codes: npt.NDArray[np.uint8], values: npt.NDArray[Any]) -> None:
@@ -80,7 +80,7 @@ def _pairs(found: Quantized, codes: npt.NDArray[np.uint8], values: npt.NDArray[A
 
 
 def scale_values(found: Quantized) -> npt.NDArray[np.float32]:
-    """What each of the 256 codes of a block scale multiplies with, the tensor's scale included."""
+    """What each code of a block scale multiplies with (any unit), tensor scale included."""
     every = np.arange(256, dtype=np.uint8).view(DTYPES[found.recipe.scale]).astype(np.float32)
     whole = np.float32(1.0) if found.tensor_scale is None else np.float32(found.tensor_scale)
     return np.asarray(every * whole, np.float32)
@@ -100,8 +100,3 @@ def _singles(found: Quantized, codes: npt.NDArray[np.uint8], values: npt.NDArray
         values[part] = rows
 
     in_chunks(run, len(codes), codes.shape[1], tall)
-
-
-def elements(format: str, shape: tuple[int, ...]) -> int:
-    """Values of a tensor, a count."""
-    return prod(shape) if LARGEST[recipe(format).element] else 0

@@ -25,7 +25,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     """How a tensor is stored.
 
     block: elements along the rows and along the last axis that share a scale; 0 is the whole axis.
-    tensor_scale: one more float32 scale over the whole tensor, so that block scales use their range.
+    tensor_scale: one more float32 scale over the whole tensor, so that block scales keep in range.
     """
 
     name: str

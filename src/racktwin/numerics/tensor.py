@@ -14,7 +14,7 @@ READ = ("float32", "float16", "bfloat16", "float64")
 
 
 def as_values(given: Any) -> npt.NDArray[Any]:
-    """`given` as a numpy array of one of the float types that are read; no copy from torch (CPU)."""
+    """`given` (any unit) as a numpy array of a float type that is read; torch is not copied."""
     if type(given).__module__.partition(".")[0] == "torch":
         given = _from_torch(given)
     array = np.asarray(given)
@@ -34,7 +34,7 @@ def _from_torch(tensor: Any) -> npt.NDArray[Any]:
 
 
 def as_matrix(array: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], tuple[int, ...]]:
-    """All axes but the last in one, and the shape it had; a scalar is one value."""
+    """All axes but the last in one (any unit), and the shape it had; a single number is refused."""
     shape = array.shape
     if array.ndim == 0:
         raise BadInput([Finding("values", "a single number has no block to share a scale")])
