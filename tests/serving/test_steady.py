@@ -150,7 +150,7 @@ def test_no_load_costs_the_times_of_a_lone_request(kind: str) -> None:
     one, less = served(kind).closed(CHAT, 0.02), served(kind).closed(CHAT, 0.01)
     assert less.requests == pytest.approx(one.requests / 2, rel=1e-3)
     assert less.tpot == pytest.approx(one.tpot, rel=1e-3)
-    assert less.ttft == pytest.approx(one.ttft, rel=1e-3)
+    assert less.ttft == pytest.approx(one.ttft, rel=5e-3)
 
 
 def test_one_request_is_the_sum_of_its_steps() -> None:
@@ -160,7 +160,7 @@ def test_one_request_is_the_sum_of_its_steps() -> None:
     step = found.tables["serve"].step
     first = step.tokens(1024.0).seconds + step.prefill(1.0, 1024.0).seconds + step.host(1.0).seconds
     token = step.tokens(1.0).seconds + step.decode(1.0, 1280.0).seconds + step.host(1.0).seconds
-    waited = (0.5 + engine.prefill_wait) * token
+    waited = (0.5 + engine.prefill_wait / 511**0.5) * token  # a prompt in 511 steps
     ttft = float(engine.prefill * first + waited + engine.first_token)
     state = found.closed(traffic, 1.0)
     assert state.tpot == pytest.approx(float(token), rel=0.02)

@@ -24,7 +24,8 @@ class Epoch(msgspec.Struct, frozen=True, kw_only=True):
     and normalise and the kernel behind starts before they end, 1.
     mxfp4: more of `experts` where their weights are mxfp4 (one model was measured: that its routing
     is less even than the tables' and that engines have better kernels cannot be told apart), 1.
-    prefill_wait: decode steps a new request waits before its prefill starts (scheduler policy).
+    prefill_wait: decode steps a new request waits before its prefill starts (scheduler policy)
+    where a rank gets one a step; with fewer less, by the root of their number.
     prefill: time of a prompt from start to end in an aggregated engine over that of its steps
     (prompts that share them, work on long texts), 1; it does not slow down the others.
     first_token: time from the finished prefill to the first token at the client, s.

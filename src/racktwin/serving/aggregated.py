@@ -86,7 +86,9 @@ def point(
     step = plain + hit * np.maximum(extra, 0.0)
     busy = part.count * loaded
     queued = wait(busy, np.minimum(stalls, 0.98))
-    ttft = epoch.prefill * busy + queued + (0.5 + epoch.prefill_wait) * step + epoch.first_token
+    # Prompts that come by chance within a step vary by the root of their number.
+    waited = 0.5 + epoch.prefill_wait * np.sqrt(np.minimum(arrivals, 1.0))
+    ttft = epoch.prefill * busy + queued + waited * step + epoch.first_token
     duration = steps * step
     middle = traffic.cached + traffic.new / 2
     joules = table.joules(share, context, arrivals, traffic.new, middle, step)

@@ -82,7 +82,7 @@ def gain(pool: Pool) -> float:
 def balance(deployment: Deployment, ranks: int) -> int:
     """Steps attention-data ranks wait at most for each other's prompts; 0: they do not.
 
-    An epoch's `prefill_wait` is the mean wait: half of the longest.
+    An epoch's `prefill_wait` is the mean wait under load: half of the longest.
     """
     engine = deployment.engine
     waits = engine.engine == "trtllm" and engine.balanced and ranks > 1
