@@ -10,6 +10,7 @@ import pytest
 
 from racktwin.engine.deployment import Deployment
 from racktwin.engine.deployment_file import read_deployment
+from racktwin.engine.offload import Offload
 from racktwin.planning.ask import Ask
 from racktwin.planning.capacity import Sustained, sustained
 from racktwin.planning.confirmation import confirmed, missed, misses
@@ -25,6 +26,7 @@ from racktwin.serving.sample import Spread
 from racktwin.serving.simulation import Order, simulate
 from racktwin.serving.steady import Served
 from racktwin.serving.traffic import Traffic
+from racktwin.units import Bytes
 
 FILE = """\
 model: llama-3.1-8b
@@ -91,6 +93,16 @@ def test_an_objective_below_one_step_has_no_load(tmp_path: Path) -> None:
 def test_the_smallest_copy_keeps_the_ratio(tmp_path: Path) -> None:
     one, count = smallest(msgspec.structs.replace(deployed(tmp_path, replicas=4), copies=3))
     assert (one.gpus, one.copies, count) == (1, 1, 12)
+
+
+def test_parts_have_their_share_of_the_pool(tmp_path: Path) -> None:
+    """12 TB of 12 replicas: 1 TB for each, 5 TB where five are tried together."""
+    offload = Offload(host=Bytes(1e11), shared=Bytes(12e12))
+    whole = msgspec.structs.replace(deployed(tmp_path, replicas=4), copies=3, offload=offload)
+    one, _ = smallest(whole)
+    assert (one.offload.host, one.offload.shared) == (1e11, 1e12)
+    bench = Bench(one, LENGTHS, copies=5)
+    assert bench.served.deployment.offload.shared == 5e12
 
 
 def test_demand_keeps_its_requests_at_any_rate() -> None:
