@@ -63,9 +63,25 @@ def ms(value: float) -> float:
     return value / 1000
 
 
-def traffic(input: float, output: float, *, prefix_hit: float = 0.0) -> Traffic:
-    """Requests of `input` and `output` tokens on average; prefix_hit: cached share of the input."""
-    return Traffic(input=input, output=output, prefix_hit=prefix_hit)
+def traffic(
+    input: float,
+    output: float,
+    *,
+    prefix_hit: float = 0.0,
+    images: float = 0.0,
+    image_tokens: float = 0.0,
+) -> Traffic:
+    """Requests of `input` and `output` tokens on average; prefix_hit: cached share of the input.
+
+    images: per request, which make `image_tokens` tokens of the input each.
+    """
+    return Traffic(
+        input=input,
+        output=output,
+        prefix_hit=prefix_hit,
+        images=images,
+        image_tokens=image_tokens,
+    )
 
 
 def deployment(path: str | Path) -> Deployment:

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from tests.serving.test_simulation import rows as text_rows
 
-from racktwin import hardware
+from racktwin import api, hardware
 from racktwin.engine.deployment import Deployment, Pool
 from racktwin.engine.epochs import epoch
 from racktwin.finding import BadInput
 from racktwin.models import model
 from racktwin.models.layout import Layout
 from racktwin.serving.lengths import Lengths
+from racktwin.serving.outcome import outcome
 from racktwin.serving.sessions import Class, Images
 from racktwin.serving.simulation import Order, simulate
 from racktwin.serving.steady import Served
@@ -93,3 +94,28 @@ def test_image_tokens_are_part_of_the_input() -> None:
     batch = Batch.of(line, time, lengths, lengths, encoder=np.array([100, 101, -1]))
     assert batch.usable(reading).line.tolist() == [1]
     assert msgspec.structs.asdict(reading.skipped[0])["lines"] == (2, 3)
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_the_steady_state_counts_them_too(split: bool) -> None:
+    """Images cost the formula the share of its capacity that they cost the simulation."""
+    trace = Trace.of(np.zeros(600), np.full(600, 2200), np.full(600, 40))
+    shown = trace.having(images=np.full(600, 2), encoder=np.full(600, 2000))
+    assert shown.traffic().image_tokens == 1000
+
+    def most(trace: Trace) -> tuple[float, float]:
+        run = simulate(served(split), iter([trace]), Order(concurrency=120))
+        formula = served(split).curve(trace.traffic()).requests[-1]
+        return float(formula), outcome(run).requests
+
+    formula, simulated = (
+        with_images / without for with_images, without in zip(most(shown), most(trace), strict=True)
+    )
+    assert formula < 0.95
+    assert formula == pytest.approx(simulated, abs=0.04)
+
+
+def test_a_plan_for_images_needs_an_encoder() -> None:
+    named, cluster = model("llama-3.1-8b"), hardware.cluster("hgx-b200", nodes=1)
+    with pytest.raises(BadInput, match=r"requests have images; Llama 3.1 8B has no image encoder"):
+        api.plan(named, cluster, api.traffic(2000, 100, images=1, image_tokens=500))

@@ -21,6 +21,11 @@ class Encoder:
         dtype = step.precision.vision
         self.work = encoder_work(vision, step.architecture.hidden, step.layout.tensor, dtype)
 
+    @staticmethod
+    def of(step: Step) -> Encoder | None:
+        """The encoder of a model that has one."""
+        return Encoder(step) if step.architecture.vision else None
+
     def cost(self, images: ArrayLike, tokens: ArrayLike) -> Cost:
         """Time (s) and energy of encoding `images` images of `tokens` tokens each, one request's.
 

@@ -58,6 +58,9 @@ def check(ask: Ask) -> list[Finding]:
         found.append(Finding("--price", f"expected $/GPU/h of 0 or more, found {ask.price:g}"))
     architecture = ask.model.architecture
     found += check_context(ask.traffic, ask.model)
+    if ask.traffic.images and architecture.vision is None:
+        text = f"its requests have images; {ask.model.title} has no image encoder"
+        found.append(Finding("--workload", text))
     if ask.speculation.tokens and not architecture.mtp:
         message = f"{ask.model.title} has no multi-token-prediction layers"
         found.append(Finding("--mtp", message))

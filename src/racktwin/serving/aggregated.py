@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from racktwin.engine.cost import Array
 from racktwin.engine.epoch import Epoch
 from racktwin.engine.table import StepTable
+from racktwin.serving.encoding import encoding
 from racktwin.serving.queue import wait
 from racktwin.serving.traffic import Traffic
 
@@ -81,7 +82,9 @@ def point(
     riders = share if epoch.mixed else 0.0 * share
     together = share_of_steps / np.maximum(hit, 1e-12)
     mean = riders * table.queries + part.prompts * part.tokens * together
+    encode, effort = encoding(table, traffic)
     loaded = table.mixed_step(riders, context, part.prompts, part.tokens, behind, mean)
+    loaded = loaded + part.prompts / part.count * encode
     extra = loaded - plain if epoch.mixed else loaded
     step = plain + hit * np.maximum(extra, 0.0)
     busy = part.count * loaded
@@ -92,6 +95,7 @@ def point(
     duration = steps * step
     middle = traffic.cached + traffic.new / 2
     joules = table.joules(share, context, arrivals, traffic.new, middle, step)
+    joules = joules + arrivals * effort
     return Point(
         batch=decoding,
         step=step,

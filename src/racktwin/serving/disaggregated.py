@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from racktwin.engine.cost import Array
 from racktwin.engine.epoch import Epoch
 from racktwin.engine.table import StepTable
+from racktwin.serving.encoding import encoding
 from racktwin.serving.queue import wait
 from racktwin.serving.traffic import Traffic
 
@@ -48,13 +49,15 @@ def prefill(table: StepTable, traffic: Traffic, budget: ArrayLike) -> Prefill:
     count = np.ceil(traffic.new / allowed)
     tokens = traffic.new / count
     behind = traffic.cached + (traffic.new - tokens) / 2
-    step = table.mixed_step(0.0 * prompts, 1.0, prompts, tokens, behind)
+    encode, effort = encoding(table, traffic)
+    step = table.mixed_step(0.0 * prompts, 1.0, prompts, tokens, behind) + prompts / count * encode
     mean = tokens / layout.attention_data
-    single = table.mixed_step(0.0 * prompts, 1.0, 1.0, tokens, behind, mean)
+    single = table.mixed_step(0.0 * prompts, 1.0, 1.0, tokens, behind, mean) + encode / count
     chunks = 1 + (count - 1) / layout.pipeline
     capacity = prompts * layout.attention_data * layout.pipeline / (step * count)
     middle = traffic.cached + traffic.new / 2
     joules = table.joules(0.0 * prompts, 1.0, prompts, traffic.new, middle, step * count)
+    joules = joules + prompts * effort
     watts = joules / (step * count)
     return Prefill(prompts, step * chunks, single * chunks, capacity, watts)
 

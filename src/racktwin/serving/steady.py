@@ -108,8 +108,7 @@ class Served:
 
     def encoder(self, role: str) -> Encoder | None:
         """The image encoder in front of the model in this role; None where it reads text only."""
-        step = self.tables[role].step
-        return Encoder(step) if step.architecture.vision else None
+        return Encoder.of(self.tables[role].step)
 
     def _memory(self, pool: Pool, fraction: float | None) -> MemoryFit:
         asked = self.deployment

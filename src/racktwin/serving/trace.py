@@ -166,11 +166,14 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         from racktwin.serving.prefix import cached
 
         mean = self.output.mean()
+        images = np.maximum(self.images, self.encoder > 0).sum()
         return Traffic(
             input=float(self.input.mean()),
             output=float(mean),
             prefix_hit=float(cached(self).sum() / self.input.sum()),
             variation=float(self.output.var() / mean**2),
+            images=float(images / len(self)),
+            image_tokens=float(self.encoder.sum() / max(images, 1)),
         )
 
 

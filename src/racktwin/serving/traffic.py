@@ -10,12 +10,15 @@ class Traffic(msgspec.Struct, frozen=True, kw_only=True):
 
     input, output: mean tokens per request; prefix_hit: 0..1 of the input tokens.
     variation: squared coefficient of variation of the output lengths, 0 when all are equal.
+    images: per request; image_tokens: of one, part of the input.
     """
 
     input: float
     output: float
     prefix_hit: float = 0.0
     variation: float = 0.0
+    images: float = 0.0
+    image_tokens: float = 0.0
 
     @property
     def new(self) -> float:
