@@ -122,6 +122,15 @@ def test_files(capsys: pytest.CaptureFixture[str], file: str, tmp_path: Path) ->
     assert len(answer["timeline"]["edge_s"]) == len(answer["timeline"]["in_flight"])
 
 
+def test_a_window_without_steps_is_told(
+    capsys: pytest.CaptureFixture[str], file: str, tmp_path: Path
+) -> None:
+    words = ("--out", str(tmp_path / "run"), "--trace-window", "1h:2h")
+    code, out, _ = run(capsys, file, *LOAD, *words)
+    assert code == 0
+    assert "no step falls into the trace window: the run ends at" in out
+
+
 def test_the_same_seed_prints_the_same(capsys: pytest.CaptureFixture[str], file: str) -> None:
     words = (file, "--workload", "azure-conv-2023", "--requests", "500", "--json")
     once, again, other = (run(capsys, *words, "--seed", seed)[1] for seed in "112")

@@ -66,7 +66,8 @@ far. A sample of n requests leaves about 1.4/sqrt(n) of KS to chance: 0.34 for 1
 | `context` | longest input and output together |
 
 Lengths: `{mean: 1000}`; `{law: uniform, most: 1000, ratio: 80 %}` (whole numbers from 800 to 1,000,
-InferenceX's random range); `{law: lognormal, mean: 1000, cv: 0.8, most: 4000}`;
+InferenceX's random range; vLLM's newer range of 20 % around 1,000 is `most: 1200, ratio: 66.7 %`);
+`{law: lognormal, mean: 1000, cv: 0.8, most: 4000}`;
 `{law: empirical, values: [...]}`, with `levels` or at even steps from the least to the most.
 
 ## Classes side by side

@@ -165,7 +165,8 @@ def _counted(outcome: Outcome) -> str:
     span = outcome.span
     if span.whole:
         return f"all {outcome.counted:,} requests, over {Seconds(span.end)}"
+    word = "request" if outcome.counted == 1 else "requests"
     return (
-        f"{outcome.counted:,} requests of {Seconds(span.begin)} to {Seconds(span.end)}; "
+        f"{outcome.counted:,} {word} of {Seconds(span.begin)} to {Seconds(span.end)}; "
         "warm-up and drain are left out"
     )

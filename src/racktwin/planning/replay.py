@@ -82,6 +82,9 @@ class Ready:
         order = msgspec.structs.replace(self.order, rows=rows, watch=watch)
         run = simulate(self.served, self.stream, order)
         notes = [*self.remarks, *run.notes, *filter(None, [run.refusal, run.offload_remark])]
+        if run.order.window and not run.kept:
+            end = Seconds(run.last_finish)
+            notes.append(f"no step falls into the trace window: the run ends at {end}")
         if run.images:
             notes.append(_images(run))
         if run.stateful:
