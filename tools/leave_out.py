@@ -2,7 +2,7 @@
 
 FOLDER holds kernels/ and truth/. Writes evidence/data/held.csv.gz, collectives predicted without
 their size, and table_intervals.yaml: 80 % of measured over predicted, by operator or collective,
-for each chip from the tables of the others.
+for each chip from the tables of the others; by MLPerf scenario.
 """
 
 from __future__ import annotations
@@ -26,7 +26,11 @@ from racktwin.network.volume import OPERATIONS
 
 FILE = HERE / "table_intervals.yaml"
 SHARED = Path(__file__).parents[2] / "shared"
-SETS = {"kernels": "operator", "collectives": "operation"}
+SETS = {  # by which trait errors are told apart, and of what the own ones do not count
+    "kernels": ("operator", "chip"),
+    "collectives": ("operation", "chip"),
+    "mlperf": ("scenario", "scenario"),
+}
 Ratios = dict[str, dict[str, list[NDArray[np.float64]]]]
 
 
@@ -40,22 +44,29 @@ def main() -> None:
         "# the point; without: the chip whose own rows do not count.",
         "kinds:",
     ]
-    for name, trait in SETS.items():
+    for name, traits in SETS.items():
         check: Callable[[], Validation] = getattr(validation, name)
-        for operator, chips in sorted(_ratios(check(), trait).items()):
+        for operator, chips in sorted(_ratios(check(), *traits).items()):
             lines += _lines(name, operator, chips)
     lines += _rules()
     FILE.write_text("\n".join([*lines, ""]), encoding="utf-8")
     print("\n".join(lines))
 
 
-def _ratios(found: Validation, trait: str) -> Ratios:
-    """Measured over predicted (1) of points left out, by operator and chip."""
+def _ratios(found: Validation, trait: str, other: str) -> Ratios:
+    """Measured over predicted (1) of points left out, by two traits.
+
+    Nothing of an MLPerf result was fitted; of runs of one configuration the first counts.
+    """
     ratios: Ratios = defaultdict(lambda: defaultdict(list))
+    runs = set()
     for point in found.points:
         if trait not in point.traits or point.repeated:
             continue
-        part = ratios[point.traits[trait]][point.traits["chip"]]
+        part = ratios[point.traits[trait]][point.traits[other]]
+        if found.set == "mlperf" and point.configuration not in runs:
+            runs.add(point.configuration)
+            part += [np.array([v.measured / v.value]) for v in point.values if v.measured]
         for many in point.many.values():
             known = np.isfinite(many.held) & (many.held > 0)
             part.append(many.measured[known] / many.held[known])

@@ -53,7 +53,7 @@ def test_the_screen_has_its_form(capsys: pytest.CaptureFixture[str], table: str)
 
 
 def test_lines_fit_a_hundred_columns(capsys: pytest.CaptureFixture[str], table: str) -> None:
-    for words in (("serving", "--points", table), ("azure",), ("mlperf",)):
+    for words in (("serving", "--points", table), ("azure",)):
         code, out, _ = run(capsys, *words)
         assert code == 0
         assert all(len(line) <= 100 for line in out.splitlines() if not line.startswith("of /"))

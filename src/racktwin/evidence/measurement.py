@@ -43,6 +43,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     system: GPU system as the source names it; cluster, model, precision, engine: catalog names.
     kv: format of the cache. fraction: memory flag of the launch, 0 for the epoch's.
     scheduler: how the engine admits requests, '' for its default.
+    constants: of the epoch that were others, by name (any unit, the constant's).
     concurrency: requests in flight over the whole deployment.
     ttft, tpot: means, s; output_rate: out tokens/s of the whole; None where not given.
     inferred: what of the above does not stand in the source. curve: rows that differ in load only.
@@ -59,6 +60,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     fraction: float = 0.0
     scheduler: str = ""
     engine: str
+    constants: tuple[tuple[str, float], ...] = ()
     traffic: Traffic
     concurrency: float
     serve: Pool | None = None
@@ -98,12 +100,12 @@ def deployment(measurement: Measurement) -> Deployment:
     return Deployment(
         model=served,
         cluster=cluster(measurement.cluster),
-        engine=epoch(measurement.engine),
+        engine=msgspec.structs.replace(epoch(measurement.engine), **dict(measurement.constants)),
         precision=weights(measurement),
+        scheduler=measurement.scheduler,
         serve=measurement.serve,
         prefill=measurement.prefill,
         decode=measurement.decode,
-        scheduler=measurement.scheduler,
     )
 
 

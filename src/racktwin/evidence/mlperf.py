@@ -1,11 +1,13 @@
 """MLPerf inference results, joined with the configurations that produced them.
 
-Only the Offline scenario is a steady state: the engine is full all the time and the figure is the
-output rate. Rows whose layout or lengths are in no file are refused.
+In the Offline scenario the engine is full all the time and the figure is the output rate; Server
+and Interactive are the highest load within latency limits (`loadgen`). Rows whose layout or lengths
+are in no file are refused.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,77 +16,26 @@ from typing import Any
 import msgspec
 
 from racktwin.engine import epochs
-from racktwin.engine.deployment import Pool
 from racktwin.evidence import data
-from racktwin.evidence.condition import number
+from racktwin.evidence.condition import matches, number
 from racktwin.evidence.measurement import Measurement
+from racktwin.evidence.mlperf_config import Configurations, benchmark
 from racktwin.evidence.sheet import Refusal, Sheet
 from racktwin.evidence.table import rows
 from racktwin.finding import BadInput, Finding, unknown
-from racktwin.models.layout import Layout
+from racktwin.serving.lengths import Lengths
+from racktwin.serving.sessions import Class
 from racktwin.serving.traffic import Traffic
+from racktwin.serving.workload import Workload, workload
 
 RESULTS = ("round", "submitter", "platform", "accelerator", "n_accelerators", "model", "scenario")
-CONFIGS = ("round", "submitter", "system", "scenario", "file", "tp", "ep", "attention_dp")
 SCENARIO = "Offline"
 ANCHOR = "deepseek-r1"
-CHIP = re.compile(r"(GB300|GB200|B300|B200|H200|H100)")
+INPUT_CV = 0.6  # of prompts, where no workload of the catalog says
+BORROWED = "configuration not published"
 SOFTWARE = re.compile(r"(vllm|sglang|tensorrt[-_ ]llm) v?(\d+\.\d+(?:\.\d+)?)", re.IGNORECASE)
 ENGINES = {"vllm": "vllm", "sglang": "sglang"}
 Row = Mapping[str, str]
-
-
-class Configurations(msgspec.Struct, frozen=True):
-    """Published configurations, and which of them belongs to a result."""
-
-    rows: tuple[Row, ...]
-
-    @classmethod
-    def read(cls, path: str | Path) -> Configurations:
-        """The configurations in a file; BadInput when it cannot be used."""
-        return cls(tuple(row for _, row in rows(Path(path), CONFIGS)))
-
-    def of(self, result: Row) -> tuple[Row, str] | None:
-        """The configuration of a result and how it was found, '' for its own; None without any.
-
-        One that leaves out its TP takes another of the chip, benchmark and scenario: of the same
-        round if there is one, of the submitter, of NVIDIA, of anybody, in this order.
-        """
-        own = next((each for each in self.rows if _own(each, result)), None)
-        if own is not None and own.get("tp"):
-            return own, ""
-        alike = [each for each in self.rows if each.get("tp") and _alike(each, result)]
-        if not alike:
-            return (own, "") if own is not None else None
-        best = max(alike, key=lambda each: _nearness(each, result))
-        said = " ".join(best[name] for name in ("round", "submitter", "system"))
-        return best, f"configuration not published: that of {said}"
-
-
-def _own(config: Row, result: Row) -> bool:
-    same = all(config[name] == result[name] for name in ("round", "submitter", "scenario"))
-    system = config["system"].removesuffix("_TRT") == result["platform"].removesuffix("_TRT")
-    return same and system and benchmark(config) == benchmark(result)
-
-
-def _alike(config: Row, result: Row) -> bool:
-    chips = CHIP.search(config["system"]), CHIP.search(result["accelerator"])
-    same = all(chips) and chips[0][0] == chips[1][0]  # type: ignore[index]
-    scenario = config["scenario"] == result["scenario"]
-    return same and scenario and benchmark(config) == benchmark(result)
-
-
-def _nearness(config: Row, result: Row) -> tuple[bool, bool, bool, str]:
-    owner = config["submitter"]
-    mine = owner == result["submitter"]
-    return config["round"] == result["round"], mine, owner == "NVIDIA", config["system"]
-
-
-def benchmark(row: Row) -> str:
-    """The benchmark of a result or a configuration, in the names of data/mlperf.yaml."""
-    name = (row.get("file") or row.get("model") or "").rpartition("/")[2].split(".py")[0]
-    name = name.removesuffix(".yml").replace("llama3.1", "llama3_1")
-    return name.removesuffix("-99.9").removesuffix("-99")
 
 
 def read(results: str | Path, configs: str | Path) -> Sheet:
@@ -120,22 +71,28 @@ def measurement(row: Row, known: Configurations, line: int = 1, source: str = "r
         findings.append(unknown("model", row["model"], names["benchmarks"], line))
     if row["accelerator"] not in names["accelerators"]:
         findings.append(unknown("accelerator", row["accelerator"], names["accelerators"], line))
-    found = known.of(row) if not findings else None
+    found = None
+    try:
+        found = known.configured(row) if not findings else None
+    except BadInput as fault:
+        findings += [msgspec.structs.replace(each, line=line) for each in fault.findings]
     if found is None and not findings:
         findings.append(Finding("system", "no configuration of this system is published", line))
     rate = number(row.get("value") or "")
     if row.get("value") and (not rate or rate < 0 or row.get("units") not in ("Tokens/s", "")):
         findings.append(Finding("value", "is no rate in Tokens/s", line))
-    pool = _pool(found[0], row["n_accelerators"], findings) if found else None
-    if findings or asked is None or pool is None or found is None:
+    if findings or asked is None or found is None:
         raise BadInput(findings, source)
-    engine = _engine(row)
-    if found[1] and not engine.name.startswith("trtllm"):
+    engine, effect = _engine(row), _effect(row)
+    borrowed = any(each.startswith(BORROWED) for each in found.inferred)
+    if borrowed and not engine.name.startswith("trtllm"):
         raise BadInput(
             [Finding("system", f"no configuration for {engine.name} is published", line)]
         )
     scheduler = names["schedulers"].get(engine.name.partition("-")[0], "")
-    said = (*names["assumed"], found[1], engine.how, scheduler and f"scheduler {scheduler}")
+    how = scheduler and f"scheduler {scheduler}"
+    said = (*names["assumed"], *found.inferred, engine.how, effect.said, how)
+    last = found.pools.get("serve") or found.pools["decode"]
     return Measurement(
         id=label(row),
         source=source,
@@ -143,58 +100,65 @@ def measurement(row: Row, known: Configurations, line: int = 1, source: str = "r
         system=row["accelerator"],
         cluster=names["accelerators"][row["accelerator"]],
         model=asked["model"],
-        precision=_precision(row, found[0]),
-        kv=found[0].get("kv_dtype") or "fp8",
-        fraction=number(found[0].get("kv_frac") or "") or 0.0,
+        precision=_precision(row, found.row),
+        kv=found.row.get("kv_dtype") or "fp8",
+        fraction=number(found.row.get("kv_frac") or "") or 0.0,
         scheduler=scheduler,
         engine=engine.name,
+        constants=effect.set,
         traffic=msgspec.convert({k: asked[k] for k in ("input", "output", "variation")}, Traffic),
-        concurrency=float(pool.replicas * pool.layout.attention_data * pool.max_batch),
-        serve=pool,
+        concurrency=float(last.replicas * last.layout.attention_data * last.max_batch),
+        serve=found.pools.get("serve"),
+        prefill=found.pools.get("prefill"),
+        decode=found.pools.get("decode"),
         output_rate=rate,
         curve=label(row),
         inferred=tuple(each for each in said if each),
     )
 
 
+def lengths(name: str) -> Workload:
+    """The requests of a benchmark: those of the catalog, else lognormal around its means."""
+    asked = data.load("mlperf")["benchmarks"][name]
+    if "workload" in asked:
+        return workload(asked["workload"])
+    spread = math.sqrt(asked["variation"])
+    input = Lengths(law="lognormal", mean=asked["input"], cv=INPUT_CV, least=1)
+    output = Lengths(
+        law="lognormal" if spread else "fixed", mean=asked["output"], cv=spread, least=1
+    )
+    return Workload(title=name, kind="assumed", classes=(Class(input=input, output=output),))
+
+
+class Effect(msgspec.Struct, frozen=True):
+    """What the software of a round did otherwise than its epoch.
+
+    set: constants of an epoch by name, any unit.
+    """
+
+    name: str = ""
+    set: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def said(self) -> str:
+        """In words, '' for nothing."""
+        if not self.name:
+            return ""
+        values = ", ".join(f"{name} {value:g}" for name, value in self.set)
+        return f"software of the round: {self.name} ({values})"
+
+
+def _effect(row: Row) -> Effect:
+    named = {**row, "benchmark": benchmark(row)}
+    for rule in data.load("mlperf")["software"]:
+        if matches(rule["where"], named):
+            return Effect(rule["name"], tuple(rule["set"].items()))
+    return Effect()
+
+
 def _precision(row: Row, config: Row) -> str:
     said = row.get("precision") or config.get("precision") or ""
     return {"fp4": "nvfp4", "fp8": "fp8", "bf16": "bf16"}.get(said, "checkpoint")
-
-
-def _pool(config: Row, accelerators: str, findings: list[Finding]) -> Pool | None:
-    values: dict[str, int] = {}
-    wanted = {"tp": config.get("tp"), "n_accelerators": accelerators}
-    wanted |= {name: config.get(name) for name in ("max_batch_per_gpu", "max_num_tokens")}
-    wanted |= {name: config.get(name) or "1" for name in ("pp", "ep")}
-    for column, text in wanted.items():
-        value = number(text or "")
-        if value is None or not 1 <= value <= 1e6 or value != int(value):
-            findings.append(Finding(column, f"{(text or '')[:20]!r} is no count"))
-        else:
-            values[column] = int(value)
-    if findings:
-        return None
-    ranks, stages = values["tp"], values["pp"]
-    size, gpus = ranks * stages, values["n_accelerators"]
-    if gpus % size:
-        findings.append(Finding("tp", f"{size} GPUs of a replica do not divide {gpus} GPUs"))
-        return None
-    data_parallel = config.get("attention_dp") == "True"
-    expert = values["ep"]
-    layout = Layout(
-        tensor=1 if data_parallel else ranks,
-        pipeline=stages,
-        attention_data=ranks if data_parallel else 1,
-        expert=expert,
-        expert_tensor=max(1, ranks // expert),
-    )
-    return Pool(
-        layout=layout,
-        replicas=gpus // size,
-        max_batch=values["max_batch_per_gpu"],
-        max_batch_tokens=values["max_num_tokens"],
-    )
 
 
 def _engine(row: Row) -> epochs.Match:

@@ -61,13 +61,14 @@ class Scored:
             key = _key(row)
             if key not in ready:
                 constants = epochs.get(row.engine) or epoch(row.engine)
+                constants = msgspec.structs.replace(constants, **dict(row.constants))
                 ready[key] = Rescaled(self.served[key], constants)
             found.append(predict(row, ready[key]))
         return found
 
 
 def _key(row: Measurement) -> Key:
-    launched = row.kv, row.fraction, row.scheduler, row.engine
+    launched = row.kv, row.fraction, row.scheduler, row.engine, row.constants
     return row.cluster, row.model, row.precision, *launched, row.pools
 
 

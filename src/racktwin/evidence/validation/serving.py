@@ -110,7 +110,8 @@ class Priced:
 
 
 def _key(row: Measurement) -> tuple[object, ...]:
-    return row.cluster, row.model, row.precision, row.kv, row.fraction, row.engine, row.pools
+    formats = row.precision, row.kv, row.fraction
+    return row.cluster, row.model, *formats, row.engine, row.constants, row.scheduler, row.pools
 
 
 def _roomy(served: Served) -> Served:
