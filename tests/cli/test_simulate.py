@@ -205,6 +205,44 @@ def test_mlperf_counts_every_request(capsys: pytest.CaptureFixture[str], file: s
     assert "counted:  all 2,000 requests" in out
 
 
+def test_replicas_that_come_and_go(
+    capsys: pytest.CaptureFixture[str], file: str, tmp_path: Path
+) -> None:
+    words = ("--fail", "serve:3@20s+30s", "--fail", "serve:1@40s", "--drain", "serve:0@60s+5s")
+    out, requests = tmp_path / "run", tmp_path / "requests.parquet"
+    more = ("--detection", "2s", "--out", str(out), "--requests-out", str(requests))
+    code, screen, _ = run(capsys, file, *LOAD, *words, *more)
+    assert code == 0
+    assert re.search(
+        r"          [0-9.]+ of 4 take requests on average, 2 failures, 1 drain\n", screen
+    )
+    assert "requests on failed replicas began again 2 s later" in screen
+    assert re.search(r"\ncost +[0-9.]+ GPU-hours, \$[0-9.]+ at ", screen)
+    assert max(map(len, screen.splitlines())) <= 100
+    assert "replicas that take requests" in (out / "report.html").read_text()
+    answer = json.loads((out / "simulate.json").read_text())
+    use = answer["pools"]["serve"]
+    assert (use["failures"], use["drains"]) == (2, 1)
+    assert min(answer["timeline"]["replicas_up"]["serve"]) == 2
+    assert pl.read_parquet(requests)["failures"].sum() == use["interrupted"]
+
+
+def test_requests_that_nobody_is_left_for(capsys: pytest.CaptureFixture[str], file: str) -> None:
+    code, screen, _ = run(capsys, file, *LOAD, "--fail", "serve:*@50s")
+    assert code == 1
+    assert "requests were never served: no replica is left to take them" in screen
+
+
+def test_autoscaling_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "deployment.yaml"
+    scale = "autoscale: {min: 1, max: 2, outstanding: 4}"
+    path.write_text(SERVE.replace("max_batch: 64,", f"max_batch: 64, {scale},"))
+    code, screen, _ = run(capsys, str(path), *LOAD)
+    assert code == 0
+    assert "autoscale 1 to 2 by 4 outstanding requests each" in screen
+    assert "unless a time is given, a serve replica starts in" in screen
+
+
 def test_a_load_without_end(capsys: pytest.CaptureFixture[str], file: str) -> None:
     code, out, _ = run(capsys, file, *LENGTHS, "--rate", "20000/s", "--requests", "20000")
     assert code == 1
@@ -348,6 +386,7 @@ def test_deployments_that_cannot_stand_side_by_side(
         ((*LENGTHS, "--rate", "0/s"), "--rate"),
         ((*LENGTHS, "--rate", "nan/s"), "--rate"),
         (("--input", "5"), "--input and --output go together"),
+        ((*LOAD, "--fail", "serve:4@1s"), "--fail: serve:4: serve has replica 0 to 3"),
         ((*LOAD, "--scope", "copies"), "--scope: 'copies' is not known; did you mean 'copy'?"),
         ((*LOAD, "--router", "least"), "--router: 'least' is not known; did you mean 'least_kv'"),
         ((*LOAD, "--definitions", "vlm"), "did you mean 'vllm'"),

@@ -13,8 +13,11 @@ from numpy.typing import NDArray
 
 from racktwin.serving import oracle_pair
 from racktwin.serving.clock import Clock
+from racktwin.serving.crew import Crew
 from racktwin.serving.fleet import SUMS, Rules
 from racktwin.serving.oracle import Request, Result
+from racktwin.serving.oracle_crew import Plan
+from racktwin.serving.outages import Recovery
 from racktwin.serving.pair_runner import Pair
 from racktwin.serving.pool import Pool
 from racktwin.serving.ragged import Ragged
@@ -148,8 +151,22 @@ class Sink:
     def feed(self, runner: Runner, requests: Sequence[Request], cuts: Sequence[float]) -> None:
         """Run `requests`, stopping at the `cuts` (s)."""
         runner.add(self.window.add(trace(requests, self.window.prefixes.unit)))
-        for until in (*cuts, np.inf):
+        for until in cuts:
+            for pool in runner.pools.values():
+                pool.crew.feed(until)
             runner.run(until)
+
+
+def crew(replicas: int, plan: Plan) -> Crew:
+    """The kernel's own view of a plan."""
+    return Crew(
+        replicas,
+        stages=plan.stages,
+        parts=plan.parts,
+        first=plan.first,
+        scaling=plan.scaling,
+        outages=plan.outages,
+    )
 
 
 def run(
@@ -162,18 +179,24 @@ def run(
     cuts: Sequence[float] = (),
     slots: int = 4096,
     scopes: int = 1,
+    plan: Plan | None = None,
+    recovery: Recovery | None = None,
+    until: float = np.inf,
 ) -> Run:
     """What the kernel makes of `requests`, stopped and taken up again at the `cuts` (s)."""
-    sink, pool = Sink(asked.unit), Pool(replicas, asked, clock, slots, scopes)
+    sink = Sink(asked.unit)
+    pool = Pool(replicas, asked, clock, slots, scopes, crew(replicas, plan or Plan()))
     pool.room_for_log(4096)
     pool.watch(-np.inf, np.inf)
     policy = ROUTERS.index(router)
     runner: Runner = RoundRobin(pool, sink.window, sink)
-    if concurrency or policy or asked.shared:
-        runner = Routed(pool, sink.window, sink, policy, concurrency)
+    if plan and not recovery:
+        recovery = Recovery()
+    if concurrency or policy or asked.shared or recovery:
+        runner = Routed(pool, sink.window, sink, policy, concurrency, recovery)
     if any(request.after >= 0 for request in requests):
         runner = runner.releasing_turns()
-    sink.feed(runner, requests, cuts)
+    sink.feed(runner, requests, (*cuts, until))
     return Run(pool, sink.results)
 
 
@@ -185,11 +208,15 @@ def run_pair(
     concurrency: int = 0,
     cuts: Sequence[float] = (),
     scopes: int = 1,
+    recovery: Recovery | None = None,
+    until: float = np.inf,
 ) -> tuple[list[Result], dict[str, Pool]]:
     """What the kernel makes of `requests` on two pools; transfer: start (s), pace (s/token)."""
     sink = Sink(prefill.rules.unit)
     pools = {
-        role: Pool(each.replicas, each.rules, each.clock, 256, scopes)
+        role: Pool(
+            *(each.replicas, each.rules, each.clock, 256, scopes), crew(each.replicas, each.plan)
+        )
         for role, each in {"prefill": prefill, "decode": decode}.items()
     }
     runner = Pair(
@@ -200,6 +227,7 @@ def run_pair(
         concurrency=concurrency,
         start=transfer[0],
         pace=transfer[1],
+        recovery=recovery,
     )
-    sink.feed(runner, requests, cuts)
+    sink.feed(runner, requests, (*cuts, until))
     return sorted(sink.results), pools

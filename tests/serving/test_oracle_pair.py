@@ -64,7 +64,7 @@ def test_closed_loop(first: Rules, second: Rules, gaps: list[Request], concurren
     requests = [gap._replace(arrival=0.0) for gap in gaps]
     prefill = Pool(first, pool.uneven(1), 1, "least_outstanding")
     decode = Pool(second, pool.uneven(2), 1, "least_outstanding")
-    expected = simulate(prefill, decode, requests, 0.0017, 1.3e-3, concurrency)
+    expected = simulate(prefill, decode, requests, 0.0017, 1.3e-3, concurrency=concurrency)
     assert pool.run_pair(prefill, decode, requests, (0.0017, 1.3e-3), concurrency)[0] == expected
 
 

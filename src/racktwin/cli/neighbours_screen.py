@@ -54,7 +54,7 @@ def _totals(found: Neighbours) -> Table:
             f"{outcome.output:,.0f}",
             _figure(outcome.ttft.p99, ",.3f"),
             _figure(outcome.tpot.p99 * 1e3, ",.2f"),
-            f"{each.watts * outcome.gpus / 1e3:,.1f}",
+            f"{each.watts * outcome.powered / 1e3:,.1f}",
         )
     made.add_row(
         "all",

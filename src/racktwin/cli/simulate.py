@@ -74,7 +74,7 @@ def simulate(
     outcomes = [each.outcome for each in replays]
     if any(each.stopped for each in outcomes):
         return INTERRUPTED
-    return OVERLOADED if any(each.overloaded for each in outcomes) else 0
+    return OVERLOADED if any(each.overloaded or each.unserved for each in outcomes) else 0
 
 
 def _show(found: Replay | Neighbours, out: str, requests_out: str, json: bool) -> None:

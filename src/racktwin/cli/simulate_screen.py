@@ -9,6 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from racktwin.cli.console import table
+from racktwin.planning.changes import changes, cost
 from racktwin.planning.class_row import class_cells, class_name
 from racktwin.planning.replay import Replay
 from racktwin.serving.outcome import Outcome, Use
@@ -59,6 +60,8 @@ def warnings(outcome: Outcome) -> Iterator[str]:
             f"more than it can carry: the queue grows by {outcome.growth:,.4g} requests/s without "
             f"bound; {left if open_requests else 'it was empty only after the last had come'}"
         )
+    elif outcome.unserved:
+        yield f"{outcome.unserved:,} requests were never served: no replica is left to take them"
     elif outcome.stopped:
         yield f"interrupted: {open_requests:,} requests are unfinished"
     elif outcome.short:
@@ -90,7 +93,7 @@ def _latencies(found: Replay) -> RenderableType:
 
 def _rates(found: Replay) -> Iterator[str]:
     outcome = found.outcome
-    per_gpu = outcome.output / outcome.gpus
+    per_gpu = outcome.output / outcome.powered
     yield (
         f"requests  {outcome.requests:,.2f}/s served, {outcome.inside:,.0f} in flight"
         f"{_goodput(found)}"
@@ -104,13 +107,16 @@ def _rates(found: Replay) -> Iterator[str]:
     )
     for role, use in outcome.pools.items():
         yield f"{role:8}  {_use(role, use)}"
+        yield from (f"          {line}" for line in changes(found, role))
     yield from _tiers(found)
-    total = found.watts * outcome.gpus
+    total = found.watts * outcome.powered
     joules = ""
     if outcome.output and outcome.requests:
         joules = f", {total / outcome.output:,.2f} J per output token"
         joules += f", {total / outcome.requests:,.0f} J per request"
     yield f"IT power  {found.watts:,.0f} W per GPU, {total / 1e3:,.1f} kW in all{joules}"
+    if outcome.changes:
+        yield f"cost      {cost(found)}"
 
 
 def _tiers(found: Replay) -> Iterator[str]:

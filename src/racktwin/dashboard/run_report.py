@@ -13,6 +13,7 @@ from markupsafe import Markup
 from racktwin import __version__
 from racktwin.dashboard.curves import curves
 from racktwin.dashboard.page import page
+from racktwin.planning.changes import changes
 from racktwin.planning.class_row import class_cells, class_name
 from racktwin.planning.replay import Replay
 from racktwin.serving.outcome import Tier
@@ -53,6 +54,8 @@ def content(found: Replay, answer: dict[str, Any]) -> dict[str, Any]:
         overloaded=outcome.overloaded,
         growth=f"{outcome.growth:,.4g}",
         short=outcome.short,
+        unserved=outcome.unserved and f"{outcome.unserved:,}",
+        changes=[f"{role}: {line}" for role in outcome.pools for line in changes(found, role)],
         headline=list(_headline(found)),
         columns=COLUMNS,
         latencies=[_row(NAMES[name], answer[name]) for name in NAMES],
@@ -78,12 +81,16 @@ def _words(**given: Any) -> dict[str, Any]:
 def _headline(found: Replay) -> Iterator[tuple[str, str, str]]:
     outcome = found.outcome
     yield f"{outcome.requests:,.1f}", "requests/s", f"{outcome.inside:,.0f} in flight"
-    per_gpu = f"{outcome.output / outcome.gpus:,.0f} per GPU"
+    per_gpu = f"{outcome.output / outcome.powered:,.0f} per GPU"
     yield f"{outcome.output:,.0f}", "output tokens/s", per_gpu
     yield f"{outcome.ttft.p99:,.2f} s", "TTFT p99", f"mean {outcome.ttft.mean:,.2f} s"
     slow, mean = outcome.tpot.p99 * 1e3, outcome.tpot.mean * 1e3
     yield f"{slow:,.1f} ms", "TPOT p99", f"mean {mean:,.1f} ms"
-    yield f"{found.watts * outcome.gpus / 1e3:,.0f} kW", "IT power", f"{found.watts:,.0f} W per GPU"
+    yield (
+        f"{found.watts * outcome.powered / 1e3:,.0f} kW",
+        "IT power",
+        f"{found.watts:,.0f} W per GPU",
+    )
 
 
 def _tiers(found: Replay) -> Iterator[tuple[str, str, Tier]]:
@@ -111,6 +118,9 @@ def _time_lines(timeline: dict[str, list[Any]]) -> Iterator[str]:
     yield curves(middles, rows, across=across, up="tokens/s")
     rows = {"in flight": timeline["in_flight"], "waiting": timeline["waiting"]}
     yield curves(edges, rows, across=across, up="requests")
+    rows = {role: timeline["replicas_up"][role] for role in timeline["replicas_up"]}
+    if any(min(each) < max(each) for each in rows.values()):
+        yield curves(edges, rows, across=across, up="replicas that take requests")
     rows = {level: list(_milliseconds(timeline[f"itl_{level}"])) for level in ("p50", "p99")}
     yield curves(middles, rows, across=across, up="time between tokens, ms")
     rows = {"decoding": timeline["decoding"]}

@@ -107,6 +107,11 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
         return sum(pool.gpus for pool in self.pools.values())
 
     @property
+    def most_gpus(self) -> int:
+        """GPUs of one copy with all the replicas it may have."""
+        return sum(pool.most * pool.layout.gpus for pool in self.pools.values())
+
+    @property
     def fraction(self) -> float:
         """The engine's memory flag, 0..1."""
         return self.memory_fraction or self.engine.memory_fraction

@@ -53,7 +53,7 @@ class Neighbours(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def watts(self) -> float:
         """IT power of their GPUs, W, their shares of the racks included."""
-        return sum(each.watts * each.outcome.gpus for each in self.replays)
+        return sum(each.watts * each.outcome.powered for each in self.replays)
 
     @property
     def idle_watts(self) -> float:
@@ -121,8 +121,8 @@ def _misfits(names: Sequence[str], made: Sequence[Ready]) -> list[Finding]:
     sizes: Counter[int] = Counter()
     for each in made:
         for pool in each.deployment.pools.values():
-            sizes[pool.layout.gpus] += pool.replicas * each.deployment.copies
-    taken = [each.deployment.gpus * each.deployment.copies for each in made]
+            sizes[pool.layout.gpus] += pool.most * each.deployment.copies
+    taken = [each.deployment.most_gpus * each.deployment.copies for each in made]
     if sum(taken) > cluster.gpus:
         parts = ", ".join(f"{name} {gpus:,}" for name, gpus in zip(names, taken, strict=True))
         over = sum(taken) - cluster.gpus

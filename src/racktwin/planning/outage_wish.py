@@ -14,7 +14,9 @@ from racktwin.catalog.document import Node
 from racktwin.catalog.shape import Reader
 from racktwin.finding import BadInput, Finding, unknown
 from racktwin.planning.outage_keys import Defaults, DrainKeys, EventKeys, FailKeys, RandomKeys
-from racktwin.serving.outages import Chance, Outage, Outages
+from racktwin.serving.outages import Chance, Outage, Outages, Recovery
+from racktwin.serving.scheduling import start_up
+from racktwin.serving.steady import Served
 from racktwin.units import Seconds
 
 FORM = "ROLE:REPLICA@TIME[+DURATION], as in serve:3@120s+5min"
@@ -25,12 +27,21 @@ RETRY, MIGRATE = "retry", "migrate"
 T = TypeVar("T")
 
 
-class Pool(msgspec.Struct, frozen=True):
+class Crew(msgspec.Struct, frozen=True):
     """What has to be known of a pool: replicas of all copies, GPUs of one; s a start takes."""
 
     replicas: int
     gpus: int
     start_up: float
+
+
+def crews(served: Served) -> dict[str, Crew]:
+    """The pools of a deployment."""
+    copies, pools = served.deployment.copies, served.deployment.pools
+    return {
+        role: Crew(copies * pool.most, pool.layout.gpus, start_up(served, role))
+        for role, pool in pools.items()
+    }
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +54,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     detection: str | None = None
 
 
-def outages(asked: Asked, pools: Mapping[str, Pool], seed: int) -> Outages | None:
+def outages(asked: Asked, pools: Mapping[str, Crew], seed: int) -> Outages | None:
     """All outages asked for, or None; BadInput with every finding."""
     reader = _Wish(pools)
     keys, source = EventKeys(), "simulate"
@@ -66,8 +77,7 @@ def outages(asked: Asked, pools: Mapping[str, Pool], seed: int) -> Outages | Non
     found = Outages(
         planned=tuple(outage for outage, _ in reader.planned),
         random=tuple(reader.random),
-        migrate=(asked.on_failure or keys.on_failure) == MIGRATE,
-        detection=float(detection),
+        recovery=Recovery((asked.on_failure or keys.on_failure) == MIGRATE, float(detection)),
         seed=seed,
     )
     return found if found.planned or found.random else None
@@ -76,7 +86,7 @@ def outages(asked: Asked, pools: Mapping[str, Pool], seed: int) -> Outages | Non
 class _Wish:
     """What is being read; planned: with the words to name each by."""
 
-    def __init__(self, pools: Mapping[str, Pool]) -> None:
+    def __init__(self, pools: Mapping[str, Crew]) -> None:
         self.pools = pools
         self.findings: list[Finding] = []
         self.planned: list[tuple[Outage, Finding]] = []

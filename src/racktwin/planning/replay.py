@@ -12,8 +12,10 @@ from racktwin.engine.deployment import Deployment
 from racktwin.engine.deployment_file import read_deployment
 from racktwin.estimate import Estimate
 from racktwin.finding import BadInput, Finding
+from racktwin.planning.changes import start_ups
 from racktwin.planning.choice import errors
 from racktwin.planning.objective import idle_watts
+from racktwin.planning.outage_wish import Asked, crews, outages
 from racktwin.planning.stream_wish import Reader, Wish
 from racktwin.serving.outcome import Outcome, outcome
 from racktwin.serving.router import ALIKE
@@ -91,6 +93,7 @@ class Ready:
             notes.append("no cache keeps a recurrent state for a prefix: all input is computed")
         if run.order.router != self.router:
             notes.append(f"router {deployment.router} is simulated as {run.order.router}")
+        notes += start_ups(self.served, run.order)
         answer = outcome(run)
         notes += [
             f"no request of class {each.name} counts" for each in answer.classes if not each.counted
@@ -136,6 +139,15 @@ def ready(subject: Deployment | str | Path, wish: Wish, engine: str | None = Non
         if not fit.loads
     ]:
         raise BadInput(lacking, where)
+    asked = Asked(
+        fail=wish.fail,
+        drain=wish.drain,
+        events=wish.events,
+        on_failure=wish.on_failure,
+        detection=wish.detection,
+    )
+    planned = outages(asked, crews(served), wish.seed)
+    order = msgspec.structs.replace(order, outages=planned)
     return Ready(
         deployment=deployment,
         order=msgspec.structs.replace(order, expected=expected),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -13,6 +12,7 @@ from racktwin.planning.replay import Replay
 from racktwin.serving.by_class import Felt
 from racktwin.serving.fleet import BATCH, DECODED, JOULES, PREFILLED, Floats
 from racktwin.serving.outcome import readings
+from racktwin.serving.pool import READINGS
 from racktwin.serving.sample import Spread
 from racktwin.serving.simulation import FINISHED, INSIDE, WAITING
 
@@ -37,6 +37,7 @@ def record(found: Replay) -> dict[str, Any]:
             "arrived": outcome.arrived,
             "finished": outcome.finished,
             "refused": outcome.refused,
+            "never_served": outcome.unserved,
             "counted": outcome.counted,
         },
         "span_s": [outcome.span.begin, outcome.span.end],
@@ -61,8 +62,10 @@ def record(found: Replay) -> dict[str, Any]:
         "in_flight": outcome.inside,
         "in_flight_by_little": _plain(outcome.little),
         "watts_per_gpu": found.watts,
-        "joules_per_request": _per(found.watts * outcome.gpus, outcome.requests),
-        "joules_per_output_token": _per(found.watts * outcome.gpus, outcome.output),
+        "joules_per_request": _per(found.watts * outcome.powered, outcome.requests),
+        "joules_per_output_token": _per(found.watts * outcome.powered, outcome.output),
+        "gpu_hours": outcome.gpu_hours,
+        "cost": outcome.cost,
         "classes": [_class(each) for each in outcome.classes],
         "pools": {role: msgspec.structs.asdict(use) for role, use in outcome.pools.items()},
         "simulated_s": outcome.seconds,
@@ -112,7 +115,7 @@ def _spread(spread: Spread) -> dict[str, float | None]:
     return {name: _plain(value) for name, value in msgspec.structs.asdict(spread).items()}
 
 
-def timeline(found: Replay) -> dict[str, Sequence[float | None]]:
+def timeline(found: Replay) -> dict[str, Any]:
     """What happened between edges (rates, per s) and at them, from the start to the end."""
     run = found.run
     columns, times = run.timeline.columns, np.asarray(run.timeline.times)
@@ -137,6 +140,10 @@ def timeline(found: Replay) -> dict[str, Sequence[float | None]]:
         "working_watts": per_second(*joules),
         "in_flight": [float(each) for each in columns[INSIDE]],
         "waiting": [float(each) for each in columns[WAITING]],
+        "replicas_up": {
+            role: [float(each) for each in readings(run, role, READINGS.index("up"))]
+            for role in roles
+        },
         "itl_p50": [_plain(each.level(0.5)) for each in run.timeline.gaps],
         "itl_p99": [_plain(each.level(0.99)) for each in run.timeline.gaps],
     }

@@ -51,6 +51,18 @@ class Wish:
     router
         round_robin, least_outstanding, least_kv, power_of_two, input_balanced, prefix_aware,
         kv_aware.
+    fail
+        Replicas that fail, role:replica@time+duration: serve:3@120s+5min, decode:*@1h; without a
+        duration for good.
+    drain
+        Replicas that finish what they have and start again, one after the other: serve:*@1h+2min.
+    events
+        A file of failures, drains and random failures.
+    on_failure
+        What becomes of requests on a replica that fails: retry (from the start; the default) or
+        migrate (what was told is kept).
+    detection
+        Time until the router knows of a failure: 1s.
     scope
         What a router sees: deployment (all copies) or copy; the file's by default.
     prefix_cache
@@ -80,6 +92,11 @@ class Wish:
     scale: Annotated[float, OF_ONE] = 1.0
     seed: int = 0
     router: str | None = None
+    fail: tuple[str, ...] = ()
+    drain: tuple[str, ...] = ()
+    events: str | None = None
+    on_failure: str | None = None
+    detection: str | None = None
     scope: str | None = None
     prefix_cache: str = "on"
     offload_host: str | None = None

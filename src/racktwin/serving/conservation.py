@@ -11,6 +11,7 @@ from racktwin.serving.fleet import (
     FINISHED,
     FROM_HOST,
     FROM_SHARED,
+    INTERRUPTED,
     JOULES,
     LOSSES,
     PREFILLED,
@@ -62,16 +63,18 @@ def _energy(run: Simulation, pool: Pool) -> Iterator[str]:
 def _tokens(run: Simulation) -> Iterator[str]:
     """Input that was not cached is computed once, and again after a loss; output is won."""
     pools, sample = run.runner.pools.values(), run.sample
-    computed, won, lost = (
-        sum(pool.state.sums[index] for pool in pools) for index in (PREFILLED, DECODED, LOSSES)
+    computed, won, lost, failed = (
+        sum(pool.state.sums[index] for pool in pools)
+        for index in (PREFILLED, DECODED, LOSSES, INTERRUPTED)
     )
+    lost += failed
     due = sample.total("input", EVERY) - sample.total("cached", EVERY)
     if computed < due or (computed > due and not lost):
         yield f"{computed:,.0f} tokens of prompts were computed, {due:,.0f} had to be"
     wanted = sample.total("output", EVERY) - run.finished  # prompts give the first
     gain = next(pool.rules.gain for role, pool in run.runner.pools.items() if role != "prefill")
     most = wanted if gain == 1 else wanted + gain * run.finished
-    if won > most or (won < wanted and not lost):
+    if (won > most and not failed) or (won < wanted and not lost):
         yield f"{won:,.0f} tokens were won in decode steps, {wanted:,.0f} had to be"
 
 
@@ -81,7 +84,8 @@ def _tiers(run: Simulation) -> Iterator[str]:
     for name, index in (("cached_host", FROM_HOST), ("cached_shared", FROM_SHARED)):
         loaded = run.unit * pool.state.sums[index]
         found = run.sample.total(name, EVERY)
-        if loaded < found or (loaded > found and not pool.state.sums[LOSSES]):
+        again = pool.state.sums[LOSSES] + pool.state.sums[INTERRUPTED]
+        if loaded < found or (loaded > found and not again):
             yield f"{loaded:,.0f} tokens were loaded, {found:,.0f} found below the caches"
     if run.tiers is not None:
         held, places = idle_units(pool.state.cache), pool.state.ranks.size

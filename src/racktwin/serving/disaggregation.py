@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from racktwin.serving.compiled import compiled
 from racktwin.serving.fleet import State
-from racktwin.serving.flow import Flow, next_arrival, release, take_arrival
+from racktwin.serving.flow import Flow, next_arrival, release
 from racktwin.serving.handover import (
     DECODED,
     FLYING,
@@ -22,34 +19,43 @@ from racktwin.serving.handover import (
     line_up,
     scope_of,
 )
-from racktwin.serving.kernel import begin, end_step, enqueue
-from racktwin.serving.routed import first_to_step
-from racktwin.serving.router import deal, route
+from racktwin.serving.kernel import begin, end_step
+from racktwin.serving.recovery import to_compute
+from racktwin.serving.routed import come, first_to_step
 from racktwin.serving.sharing import room_for_units
+from racktwin.serving.standing import DRAINED, NEXT
+from racktwin.serving.turnover import alter, at_rest, leave_drained
 
 
 @compiled
-def collect_prompts(prefill: Side, hand: Handover, flow: Flow, done: NDArray[Any]) -> None:
-    """Queue the caches of prompts that just ended; one-token answers are done."""
+def collect_prompts(prefill: Side, hand: Handover, flow: Flow) -> None:
+    """Queue the caches of prompts that just ended, whose results then tell of no output.
+
+    An answer that needs no more is done.
+    """
     state = prefill.state
     while hand.marks[PREFILLED] < state.counts[1]:
-        result = state.results[hand.marks[PREFILLED]]
+        at = hand.marks[PREFILLED]
         hand.marks[PREFILLED] += 1
-        number = result.number
-        done[number] = 1
-        if flow.output[number] == 1:
+        result = state.results[at]
+        number, output, second = result.number, flow.output[result.number], result.second
+        prompt, left = to_compute(flow, number)
+        if left == output - 1 and second < 0:  # the first was told before
+            second = result.finish
+        state.results[at].second = second
+        state.results[at].output = output if left == 1 else 0
+        if left == 1:
             release(flow, number, result.finish, result.arrival)
             continue
-        prompt = flow.prompt[number]
         cache = hand.queue[line_up(hand, scope_of(state, result.replica))]
-        cache.arrival, cache.admitted, cache.first = result.arrival, result.admitted, result.first
-        cache.number, cache.prompt, cache.output = number, prompt, flow.output[number]
-        cache.left = cache.output - 1
+        cache.arrival, cache.admitted = result.arrival, result.admitted
+        cache.first, cache.second = result.first, second
+        cache.number, cache.prompt, cache.output, cache.left = number, prompt, output, left - 1
         cache.cached, cache.losses = result.cached, result.losses
         cache.cached_host, cache.cached_shared = result.cached_host, result.cached_shared
         cache.priority = flow.priority[number]
         cache.replica, cache.rank = result.replica, result.rank
-        keep_source(prefill, cache)
+        keep_source(prefill, hand, cache)
 
 
 @compiled
@@ -69,33 +75,14 @@ def scarce(state: State) -> bool:
 
 
 @compiled
-def come(prefill: Side, decode: Side, flow: Flow, time: float, number: int) -> bool:
-    """A request comes to the prefill pool, as one of one token; False when its cache is short."""
-    state, rules, policy = prefill.state, prefill.rules, prefill.policy
-    prompt, urgency = flow.prompt[number], flow.priority[number]
-    if rules.unit and not room_for_units(state, rules, prompt + 1):
-        return False
-    take_arrival(flow, number)
-    scope = deal(state, decode.state)
-    target = route(state, rules, policy, number, prompt, scope)
-    enqueue(state, rules, target, number, time, prompt, 1, urgency, policy)
-    return True
-
-
-@compiled
 def run_disaggregated(
-    prefill: Side,
-    decode: Side,
-    hand: Handover,
-    flow: Flow,
-    done: NDArray[Any],
-    until: float,
+    prefill: Side, decode: Side, hand: Handover, flow: Flow, until: float
 ) -> bool:
     """Go on until everything before `until` (s) is done, in the order of time.
 
-    At the same time steps end, those of the prefill pool first, then caches land, requests arrive,
-    and steps begin. done: marks requests whose prompt is computed. False when slots or room for
-    results ran out: collect the results, give more, and call again.
+    At the same time steps end, those of the prefill pool first, then caches land, replicas come and
+    go, requests arrive, and steps begin. False when slots or room for results ran out: collect the
+    results, give more, and call again.
     """
     while True:
         if scarce(prefill.state) or scarce(decode.state):
@@ -104,12 +91,13 @@ def run_disaggregated(
         landing = hand.heap[0].time if hand.marks[FLYING] else np.inf
         first, one, one_ends = first_to_step(prefill.state)
         second, other, other_ends = first_to_step(decode.state)
-        soonest = min(time, landing, one, other)
+        change = min(prefill.stand.times[NEXT], decode.stand.times[NEXT])
+        soonest = min(time, landing, one, other, change)
         if soonest >= until:
             return True
         if one_ends and one == soonest:
             end_step(prefill.state, prefill.rules, first)
-            collect_prompts(prefill, hand, flow, done)
+            collect_prompts(prefill, hand, flow)
             depart(decode, hand, scope_of(prefill.state, first), one)
         elif other_ends and other == soonest:
             end_step(decode.state, decode.rules, second)
@@ -117,10 +105,18 @@ def run_disaggregated(
             depart(decode, hand, scope_of(decode.state, second), other)
         elif landing == soonest:
             arrive(prefill, decode, hand, landing)
+        elif change == soonest:
+            if until == np.inf and number < 0 and at_rest(prefill, decode, hand, flow):
+                return True
+            alter(prefill, decode, hand, flow, change)
         elif time == soonest:
-            if not come(prefill, decode, flow, time, number):
+            state, rules, policy = prefill.state, prefill.rules, prefill.policy
+            if rules.unit and not room_for_units(state, rules, to_compute(flow, number)[0] + 1):
                 return False
+            come(state, decode.state, rules, flow, policy, number, time, False)
         elif one == soonest:
             begin(prefill.state, prefill.rules, prefill.clock, prefill.draft, first, one)
         else:
             begin(decode.state, decode.rules, decode.clock, decode.draft, second, other)
+        if prefill.stand.marks[DRAINED] or decode.stand.marks[DRAINED]:
+            leave_drained(prefill, decode, hand, soonest)

@@ -169,9 +169,14 @@ SUMS = (
     "from_shared",
     "to_host",
     "to_shared",
+    "interrupted",
+    "lost_steps",
+    "lost_tokens",
 )
 BUSY, STEPS, DECODED, PREFILLED, JOULES, BATCH, BLOCKS, LOSSES, FINISHED = range(9)
-FROM_HOST, FROM_SHARED, TO_HOST, TO_SHARED = range(9, len(SUMS))  # units loaded and written
+FROM_HOST, FROM_SHARED, TO_HOST, TO_SHARED = range(9, 13)  # units loaded and written
+# Of replicas that failed: requests on them, steps under way, tokens those requests had cached.
+INTERRUPTED, LOST_STEPS, LOST_TOKENS = range(13, len(SUMS))
 
 
 # Of `State.counts`: the scope, which is a part of the replicas that a router sees, whose turn it

@@ -17,9 +17,13 @@ class Flow(NamedTuple):
     arrival (s; inf: when released), prompt, output (tokens), priority: of each request.
     successor, sibling: first request a completion releases, the next one it releases too; -1 none.
     pause: s from that completion. heap: (time, number) of the released, a binary heap.
-    marks: next request of the stream, heap size, results seen, requests that are served or pause.
-    closed: so many are, and a completion lets in the next of the stream that waits for no other; 0
-    of an open load.
+    marks: next request of the stream, heap size, results seen, requests that are served or pause;
+    requests held, and those on their way back to the router.
+    closed: so many are served or pause, and a completion lets in the next of the stream that waits
+    for no other; 0 of an open load.
+    again: what is known of each request that came before (see `AGAIN`); no rows where no replica
+    can fail or be closed. held: those that no replica takes. migrate: what was told of an answer
+    is kept when a replica fails; detection: s until the router knows.
     """
 
     arrival: Floats
@@ -32,10 +36,21 @@ class Flow(NamedTuple):
     heap: NDArray[Any]
     marks: Ints
     closed: int
+    again: NDArray[Any]
+    held: Ints
+    migrate: bool
+    detection: float
 
 
 HEAP = record(floats="time", ints="number")
-STREAM, SIZE, SEEN, OPEN = range(4)
+# arrival: s of the first time, -1: it has not come; admitted, first, second, cached, cached_host,
+# cached_shared, losses: as in `fleet.SLOT`. prompt, left: tokens to compute and to come; moves:
+# failures it was on; away: on its way to the router after one, or after it was held.
+AGAIN = record(
+    floats="arrival admitted first second",
+    ints="prompt left cached cached_host cached_shared losses moves away",
+)
+STREAM, SIZE, SEEN, OPEN, HELD, AWAY = range(6)
 
 
 @compiled
@@ -79,6 +94,16 @@ def pop(heap: NDArray[Any], size: int) -> None:
             return
         swap(heap, at, child)
         at = child
+
+
+@compiled
+def remove(heap: NDArray[Any], size: int, place: int) -> None:
+    """Take the entry at a place off a heap of `size` entries."""
+    at = place
+    while at:  # up to the top, and off it
+        swap(heap, at, (at - 1) // 2)
+        at = (at - 1) // 2
+    pop(heap, size)
 
 
 @compiled

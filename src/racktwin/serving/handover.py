@@ -21,24 +21,26 @@ from racktwin.serving.fleet import Floats, Ints, Rules, State, record
 from racktwin.serving.flow import pop, push
 from racktwin.serving.router import route, scopes
 from racktwin.serving.sharing import give_units, make_way, take_units, units_of
+from racktwin.serving.standing import Standing
 
 # A cache that waits to leave: of which request, where it lies, how large; left: tokens of the
 # answer to come; following: the next in its line, -1 none.
 CACHE = record(
-    floats="arrival admitted first",
+    floats="arrival admitted first second",
     ints="number prompt output left cached cached_host cached_shared priority replica rank losses "
     "following",
 )
 
 
 class Side(NamedTuple):
-    """One of the two pools. policy: number of its router."""
+    """One of the two pools. policy: number of its router; stand: its replicas' coming and going."""
 
     state: State
     rules: Rules
     clock: Clock
     draft: Draft
     policy: int
+    stand: Standing
 
 
 class Handover(NamedTuple):
@@ -47,6 +49,7 @@ class Handover(NamedTuple):
     queue: caches that wait to leave; spare: stack of free places in it. lines: (scope) the first
     and the last of those that leave in turn, -1 none. moving: by decode slot, the cache that is on
     its way (tokens).
+    kept: caches that each prefill replica still has.
     heap: (s of arrival, place in the order of leaving and slot). port: s from which the port of a
     prefill replica is free.
     landing: per decode rank, caches on their way. marks: caches that wait, spare places, heap size,
@@ -56,6 +59,7 @@ class Handover(NamedTuple):
     queue: NDArray[Any]
     spare: Ints
     lines: Ints
+    kept: Ints
     moving: NDArray[Any]
     heap: NDArray[Any]
     port: Floats
@@ -131,6 +135,8 @@ def depart(decode: Side, hand: Handover, scope: int, time: float) -> bool:
         place = hand.lines[scope, HEAD]
         cache = hand.queue[place]
         replica = route(state, rules, decode.policy, cache.number, cache.prompt, scope)
+        if replica < 0:
+            return True
         rank = emptiest(decode, hand, replica)
         settle(state, rules, replica, rank)
         wanted = blocks_of(cache.prompt + (cache.left if rules.reserve == 1 else 0), rules)
@@ -161,7 +167,7 @@ def fill(state: State, slot: int, cache: Any, rank: int, wanted: int) -> None:
     """Make a decode slot of a cache: its prompt is computed, its first token given."""
     state.slots[slot].number, state.slots[slot].arrival = cache.number, cache.arrival
     state.slots[slot].admitted = cache.admitted
-    state.slots[slot].first, state.slots[slot].second = cache.first, -1.0
+    state.slots[slot].first, state.slots[slot].second = cache.first, cache.second
     state.slots[slot].prompt, state.slots[slot].computed = cache.prompt, cache.prompt
     state.slots[slot].output, state.slots[slot].left = cache.output, cache.left
     state.slots[slot].cached, state.slots[slot].priority = cache.cached, cache.priority
@@ -172,9 +178,10 @@ def fill(state: State, slot: int, cache: Any, rank: int, wanted: int) -> None:
 
 
 @compiled
-def keep_source(prefill: Side, cache: Any) -> None:
+def keep_source(prefill: Side, hand: Handover, cache: Any) -> None:
     """A cache stays where it was computed, its units held, until it has left."""
     state, rules = prefill.state, prefill.rules
+    hand.kept[cache.replica] += 1
     blocks = blocks_of(cache.prompt, rules)
     if rules.unit:
         units = min(units_of(state, cache.number), cache.prompt // rules.unit)
@@ -184,9 +191,20 @@ def keep_source(prefill: Side, cache: Any) -> None:
 
 
 @compiled
-def forget_source(prefill: Side, cache: Any) -> None:
-    """A cache has left: its blocks are free where it was computed, its units idle."""
+def lose_source(prefill: Side, hand: Handover, cache: Any) -> None:
+    """A cache is lost with the replica that computed it: nobody holds its units."""
     state, rules = prefill.state, prefill.rules
+    hand.kept[cache.replica] -= 1
+    if rules.unit:
+        units = min(units_of(state, cache.number), cache.prompt // rules.unit)
+        give_units(state, rules, cache.replica, cache.rank, cache.number, units)
+
+
+@compiled
+def forget_source(prefill: Side, hand: Handover, cache: Any, time: float) -> None:
+    """A cache has left by `time`, s: its blocks are free where it was computed, its units idle."""
+    state, rules = prefill.state, prefill.rules
+    hand.kept[cache.replica] -= 1
     blocks = blocks_of(cache.prompt, rules)
     if rules.unit:
         units = min(units_of(state, cache.number), cache.prompt // rules.unit)
@@ -194,6 +212,9 @@ def forget_source(prefill: Side, cache: Any) -> None:
         make_way(state, rules, cache.replica, cache.rank, 0.0)
         give_units(state, rules, cache.replica, cache.rank, cache.number, units)
     state.ranks[cache.replica, cache.rank].used -= blocks
+    if not state.replicas[cache.replica].busy and state.replicas[cache.replica].waiting:
+        state.replicas[cache.replica].busy = 1
+        state.replicas[cache.replica].now = time
 
 
 @compiled
@@ -214,9 +235,4 @@ def arrive(prefill: Side, decode: Side, hand: Handover, time: float) -> None:
         state.replicas[replica].landed = slot
     else:
         start_decoding(state, decode.rules, replica, slot)
-    cache = hand.moving[slot]
-    forget_source(prefill, cache)
-    source = prefill.state.replicas
-    if not source[cache.replica].busy and source[cache.replica].waiting:
-        source[cache.replica].busy = 1
-        source[cache.replica].now = time
+    forget_source(prefill, hand, hand.moving[slot], time)

@@ -160,7 +160,7 @@ def end_prompts(state: State, rules: Rules, replica: int, done: int, time: float
         slot, done = done, state.slots[done].after_in_step
         if state.slots[slot].first < 0:
             state.slots[slot].first = time
-        elif state.slots[slot].second < 0:
+        elif state.slots[slot].second < 0 and state.slots[slot].left < state.slots[slot].output:
             state.slots[slot].second = time
         state.slots[slot].left -= 1
         rank = state.slots[slot].rank

@@ -9,17 +9,21 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Sequence
-from typing import NamedTuple
+from math import inf
+from typing import Any, NamedTuple
 
 from racktwin.serving.clock import Clock
 from racktwin.serving.fleet import SUMS, Rules
 from racktwin.serving.oracle_cache import Tier
+from racktwin.serving.oracle_crew import Crew, Plan
 from racktwin.serving.oracle_rank import Job
 from racktwin.serving.oracle_replica import Replica
 from racktwin.serving.oracle_router import Desk
+from racktwin.serving.outages import Recovery
 
 Event = tuple[float, int, int]  # s, what happens, where; the smallest is next
-END, ARRIVE, BEGIN = range(3)  # steps end, requests arrive, steps begin: at the same time in order
+# Steps end, replicas come and go, requests arrive, steps begin; at the same time in this order.
+END, CHANGE, ARRIVE, BEGIN = range(4)
 
 
 class Request(NamedTuple):
@@ -139,6 +143,7 @@ def _units(rules: Rules, request: Request) -> tuple[int, ...]:
 def arriving(rules: Rules, request: Request, number: int, time: float) -> Job:
     """A request as a replica takes it, at `time`, s."""
     job = Job(number, time, request.prompt, request.output, request.priority)
+    job.left = request.output
     job.ids, job.images = _units(rules, request), request.images
     return job
 
@@ -161,7 +166,69 @@ def moved(replicas: Sequence[Replica], pool: Tier) -> dict[str, float]:
     }
 
 
+class Front:
+    """The router's memory: requests that no replica takes, and those that come again.
+
+    rules: of the replicas they are sent to.
+    """
+
+    def __init__(
+        self, rules: Rules, requests: Sequence[Request], arrivals: Arrivals, recovery: Recovery
+    ) -> None:
+        self.rules, self.requests, self.arrivals = rules, requests, arrivals
+        self.recovery, self.heirs = recovery, _heirs(rules, requests)
+        self.known: dict[int, Job] = {}
+        self.held: list[Job] = []
+
+    def take(self, now: float) -> Job:
+        """The request that comes next, at `now`, s."""
+        number = self.arrivals.take()
+        if number in self.known:
+            return self.known.pop(number)
+        job = arriving(self.rules, self.requests[number], number, now)
+        job.answer = self.heirs.get(number, ())
+        return job
+
+    def send_back(self, job: Job, time: float) -> None:
+        """A request comes again at `time`, s."""
+        self.known[job.number] = job
+        heapq.heappush(self.arrivals.heap, (time, False, job.number))
+
+    def lost(self, jobs: Sequence[Job], rules: Rules, now: float) -> None:
+        """Requests were on a replica with these rules that failed at `now`, s."""
+        for job in jobs:
+            asked = self.requests[job.number]
+            job.begin_again(rules, asked.prompt, asked.output, migrate=self.recovery.migrate)
+            self.send_back(job, now + self.recovery.detection)
+
+    def let_in(self, now: float) -> None:
+        """A replica takes requests again at `now`, s."""
+        for job in self.held:
+            self.send_back(job, now)
+        self.held = []
+
+    def metric(self, kind: int) -> float:
+        """What autoscaling sees of those held: requests, nothing, prompt tokens."""
+        return float([len(self.held), 0, sum(job.prompt for job in self.held)][kind])
+
+
+class Outcome(NamedTuple):
+    """What came of a run: results, the replicas at the end, sums by name (s, J, tokens, steps)."""
+
+    results: list[Result]
+    sums: dict[str, float]
+    crew: Crew
+
+
 def simulate(
+    rules: Rules, clock: Clock, requests: Sequence[Request], *more: Any, **rest: Any
+) -> tuple[list[Result], dict[str, float]]:
+    """Results of the requests that ended, and the sums; see `run`."""
+    found = run(rules, clock, requests, *more, **rest)
+    return found.results, found.sums
+
+
+def run(
     rules: Rules,
     clock: Clock,
     requests: Sequence[Request],
@@ -169,30 +236,51 @@ def simulate(
     router: str = "round_robin",
     concurrency: int | None = None,
     scopes: int = 1,
-) -> tuple[list[Result], dict[str, float]]:
-    """Serve `requests`, in order of arrival; returns one result each that ended, and the sums.
+    plan: Plan | None = None,
+    recovery: Recovery | None = None,
+    until: float = inf,
+) -> Outcome:
+    """Serve `requests`, in order of arrival, until `until`, s; one result for each that ended.
 
-    scopes: equal parts of the replicas, each with a router of its own.
+    scopes: equal parts of the replicas, each with a router of its own. plan: what happens to them.
     """
     shared = Tier(rules.shared)
     pool = [Replica(rules, clock, shared) for _ in range(replicas)]
-    desk = Desk(pool, router, scopes)
+    desk, crew = Desk(pool, router, scopes), Crew(pool, plan or Plan(), scopes)
     arrivals, results = Arrivals(requests, concurrency), []
-    heirs = _heirs(rules, requests)
-    while events := [*steps(pool, END, BEGIN), *arrivals.first(ARRIVE)]:
-        now, event, at = min(events)
+    front = Front(rules, requests, arrivals, recovery or Recovery())
+    blocks = rules.ranks * rules.blocks * len(crew.members[0].stages)
+    while True:
+        work = [*steps(pool, END, BEGIN), *arrivals.first(ARRIVE)]
+        now, event, at = min([*work, (crew.next, CHANGE, 0)])
+        if now >= until or not (work or front.held or until < inf):
+            break
         if event == END:
             for job in pool[at].end():
                 arrivals.release(job.number, now, job.arrival)
                 results.append(result(job, now))
         elif event == BEGIN:
             pool[at].begin()
+        elif event == CHANGE:
+            change(crew, front, now, blocks)
         else:
-            number = arrivals.take()
-            job = arriving(rules, requests[number], number, now)
-            job.answer = heirs.get(number, ())
-            scope = desk.deal()
-            assert scope is not None
-            desk.take(job, scope)
+            job, scope = front.take(now), desk.deal()
+            if scope is None:
+                front.held.append(job)
+            else:
+                desk.take(job, scope, now)
+        crew.leave(now)
     sums = {name: sum(each.sums[name] for each in pool) for name in SUMS}
-    return sorted(results), sums | moved(pool, shared)
+    return Outcome(sorted(results), sums | moved(pool, shared), crew)
+
+
+def change(crew: Crew, front: Front, now: float, blocks: int) -> None:
+    """Replicas come or go at `now`, s."""
+    what, member = crew.change(now)
+    if what == "open":
+        front.let_in(now)
+    elif what == "failed" and member:
+        for stage in member.stages:
+            front.lost(stage.lose(now), stage.rules, now)
+    elif what == "tick" and crew.scale:
+        crew.tick(now, front.metric(crew.scale.metric), blocks)

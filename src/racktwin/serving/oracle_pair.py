@@ -4,39 +4,42 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
-from math import ceil
-from typing import NamedTuple
+from math import ceil, inf
+from typing import Any, NamedTuple
 
 from racktwin.serving.clock import Clock
 from racktwin.serving.fleet import Rules
 from racktwin.serving.oracle import (
     Arrivals,
     Event,
+    Front,
     Request,
     Result,
-    arriving,
     result,
     steps,
 )
 from racktwin.serving.oracle_cache import Tier
+from racktwin.serving.oracle_crew import Crew, Plan
 from racktwin.serving.oracle_rank import Job, Rank
 from racktwin.serving.oracle_replica import Replica
 from racktwin.serving.oracle_router import Desk
+from racktwin.serving.outages import Recovery
 
-# Events: a step of either pool ends, a cache or a request arrives, a step of either pool begins; at
-# the same time in this order.
-PREFILLED, DECODED, LAND, ARRIVE, PREFILL, DECODE = range(6)
+# Events: a step of either pool ends, a cache lands, replicas come and go, a request arrives, a step
+# of either pool begins; at the same time in this order.
+PREFILLED, DECODED, LAND, CHANGE, ARRIVE, PREFILL, DECODE = range(7)
 
 
 class Pool(NamedTuple):
-    """One of the two pools: equal replicas and the name of their router."""
+    """One of the two pools: equal replicas, the name of their router, what happens to them."""
 
     rules: Rules
     clock: Clock
     replicas: int
     router: str
+    plan: Plan = Plan()
 
 
 class Cache(NamedTuple):
@@ -53,6 +56,20 @@ class Cache(NamedTuple):
     scope: int
 
 
+class Flight(NamedTuple):
+    """A cache on its way, there at `land`, s, after those of the same time with a lower order.
+
+    blocks: that it takes on `rank` of `replica`, where it goes.
+    """
+
+    land: float
+    order: int
+    cache: Cache
+    replica: Replica
+    rank: Rank
+    blocks: float
+
+
 class Pair:
     """Both pools under simulation, in `scopes` parts. start: s, pace: s/token, of a transfer."""
 
@@ -65,15 +82,18 @@ class Pair:
         )
         self.desk = Desk(self.prefill, prefill.router, scopes)
         self.decoders = Desk(self.decode, decode.router, scopes)
+        self.crews = (
+            Crew(self.prefill, prefill.plan, scopes),
+            Crew(self.decode, decode.plan, scopes),
+        )
         self.start, self.pace = start, pace
         self.queues: list[deque[Cache]] = [deque() for _ in range(scopes)]
         self.ports = dict.fromkeys(self.prefill, 0.0)
-        self.flying: list[tuple[float, int, Cache, Replica, Rank, float]] = []
+        self.flying: list[Flight] = []
         self.order = count()
 
-    def keep(self, job: Job, output: int, replica: Replica, rank: Rank) -> None:
-        """A prompt of an answer of `output` tokens is computed; its cache waits to leave."""
-        job.output, job.left = output, output - 1
+    def keep(self, job: Job, replica: Replica, rank: Rank) -> None:
+        """A prompt is computed, and its cache waits to leave."""
         rank.hold(job, job.ids)
         units, job.units = job.units, []
         blocks = ceil(job.prompt / replica.rules.block) - len(units) * rank.weight
@@ -92,7 +112,8 @@ class Pair:
             cache = queue[0]
             job = cache.job
             replica = self.decoders.choose(job, scope)
-            assert replica is not None
+            if replica is None:
+                return
             rank, rules = min(replica.ranks, key=lambda rank: rank.requests), replica.rules
             job.promised = ceil((job.prompt + job.left) / rules.block)
             blocks = job.promised if rules.reserve == 1 else ceil(job.prompt / rules.block)
@@ -105,22 +126,70 @@ class Pair:
             leave = max(time, job.first, self.ports[cache.replica])
             land = leave + self.start + self.pace * job.prompt
             self.ports[cache.replica] = land
-            heapq.heappush(self.flying, (land, next(self.order), cache, replica, rank, blocks))
+            flight = Flight(land, next(self.order), cache, replica, rank, blocks)
+            heapq.heappush(self.flying, flight)
 
     def land(self) -> None:
         """The first cache arrives: its sequence decodes, its source is free."""
-        time, _, cache, replica, rank, blocks = heapq.heappop(self.flying)
-        replica.land(rank, cache.job, blocks)
-        replica.wake(time)
+        flight = heapq.heappop(self.flying)
+        flight.replica.land(flight.rank, flight.cache.job, flight.blocks)
+        flight.replica.wake(flight.land)
+        self.free(flight.cache, flight.land)
+
+    def free(self, cache: Cache, time: float) -> None:
+        """A cache is not needed where it was computed from `time`, s, on."""
         cache.rank.trim()
         cache.rank.let_go(cache.units)
         cache.rank.kept -= cache.blocks
         if any(rank.waiting for rank in cache.replica.ranks):
             cache.replica.wake(time)
 
+    def lose_prefill(self, stage: Replica, time: float) -> list[Job]:
+        """The requests whose caches are lost with a prefill replica at `time`, s."""
+        gone = [cache for queue in self.queues for cache in queue if cache.replica is stage]
+        for queue in self.queues:
+            for cache in [cache for cache in queue if cache.replica is stage]:
+                queue.remove(cache)
+        flights = [flight for flight in self.flying if flight.cache.replica is stage]
+        for flight in flights:
+            flight.rank.kept -= flight.blocks
+            flight.rank.landing -= 1
+        self.cancel(flights)
+        self.ports[stage] = time
+        gone += [flight.cache for flight in flights]
+        return self.count(gone, stage)
+
+    def lose_decode(self, stage: Replica, time: float) -> list[Job]:
+        """The requests whose caches were on their way to a decode replica lost at `time`, s."""
+        flights = [flight for flight in self.flying if flight.replica is stage]
+        flights.sort(key=lambda flight: flight.order)
+        self.cancel(flights)
+        for flight in flights:
+            self.free(flight.cache, time)
+        return self.count([flight.cache for flight in flights], stage)
+
+    def cancel(self, flights: list[Flight]) -> None:
+        """These will not land."""
+        self.flying = [flight for flight in self.flying if flight not in flights]
+        heapq.heapify(self.flying)
+
+    def count(self, caches: list[Cache], stage: Replica) -> list[Job]:
+        """The requests of caches lost with a replica; of each the first token was told."""
+        for cache in caches:
+            stage.sums["interrupted"] += 1
+            stage.sums["lost_tokens"] += cache.job.prompt
+            cache.job.steps = 0
+        return [cache.job for cache in caches]
+
+    @property
+    def kept(self) -> set[Replica]:
+        """Prefill replicas with caches that are not gone."""
+        waiting = {cache.replica for queue in self.queues for cache in queue}
+        return waiting | {flight.cache.replica for flight in self.flying}
+
     def events(self) -> list[Event]:
         """What comes next in the pools and between them."""
-        landing = [(self.flying[0][0], LAND, 0)] if self.flying else []
+        landing = [(self.flying[0].land, LAND, 0)] if self.flying else []
         return [
             *steps(self.prefill, PREFILLED, PREFILL),
             *steps(self.decode, DECODED, DECODE),
@@ -128,7 +197,87 @@ class Pair:
         ]
 
 
+class Results:
+    """What came of a run: of each request that ended, of which pools and replicas."""
+
+    def __init__(self, pair: Pair, front: Front) -> None:
+        self.pair, self.front = pair, front
+        self.found: list[Result] = []
+        self.left: dict[int, int] = {}  # tokens to come of the requests in the prefill pool
+
+    def end(self, job: Job, now: float) -> None:
+        """A request ends at `now`, s."""
+        self.front.arrivals.release(job.number, now, job.arrival)
+        self.found.append(result(job, now))
+
+    def arrive(self, now: float) -> None:
+        """A request comes at `now`, s, to the prefill pool as one of one token, or is held."""
+        pair, front = self.pair, self.front
+        job, scope = front.take(now), pair.desk.deal(pair.decoders)
+        if scope is None:
+            front.held.append(job)
+            return
+        self.left[job.number] = job.left
+        job.output = job.left = 1
+        pair.desk.take(job, scope, now)
+
+    def restore(self, job: Job) -> None:
+        """Turn a request of the prefill pool into a whole one."""
+        job.output, job.left = self.front.requests[job.number].output, self.left[job.number]
+
+    def prefilled(self, at: int, now: float) -> None:
+        """A step of a prefill replica ends at `now`, s."""
+        replica = self.pair.prefill[at]
+        homes = {job.number: rank for rank in replica.ranks for job in rank.running}
+        for job in replica.end():
+            self.restore(job)
+            if job.left == job.output - 1 and job.second < 0:
+                job.second = now
+            job.left -= 1
+            if job.left:
+                self.pair.keep(job, replica, homes[job.number])
+            else:
+                self.end(job, now)
+        self.pair.depart(self.pair.scope_of(self.pair.prefill, replica), now)
+
+    def decoded(self, at: int, now: float) -> None:
+        """A step of a decode replica ends at `now`, s."""
+        replica = self.pair.decode[at]
+        for job in replica.end():
+            self.end(job, now)
+        self.pair.depart(self.pair.scope_of(self.pair.decode, replica), now)
+
+    def change(self, which: int, now: float) -> None:
+        """Replicas of pool number `which` come or go at `now`, s."""
+        pair, crew = self.pair, self.pair.crews[which]
+        pool = (pair.prefill, pair.decode)[which]
+        what, member = crew.change(now)
+        if what == "failed" and member:
+            for stage in member.stages:
+                jobs = (pair.lose_prefill, pair.lose_decode)[which](stage, now)
+                own = stage.lose(now)
+                for job in own if which == 0 else []:
+                    self.restore(job)
+                self.front.lost([*jobs, *own], stage.rules, now)
+        elif what == "open":
+            self.front.let_in(now)
+        elif what == "tick" and crew.scale:
+            kind, rules = crew.scale.metric, pool[0].rules
+            waiting = sum(map(len, pair.queues)) if kind == 0 else 0
+            held = self.front.metric(kind) if which == 0 else float(waiting)
+            crew.tick(now, held, rules.ranks * rules.blocks * len(crew.members[0].stages))
+        if member:
+            pair.depart(pair.scope_of(pool, member.stages[0]), now)
+
+
 def simulate(
+    prefill: Pool, decode: Pool, requests: Sequence[Request], start: float, pace: float, **rest: Any
+) -> list[Result]:
+    """Results of the requests that ended; start: s, pace: s/token, of a transfer; see `run`."""
+    return sorted(run(prefill, decode, requests, start, pace, **rest).found)
+
+
+def run(
     prefill: Pool,
     decode: Pool,
     requests: Sequence[Request],
@@ -136,41 +285,32 @@ def simulate(
     pace: float,
     concurrency: int | None = None,
     scopes: int = 1,
-) -> list[Result]:
-    """Serve `requests` by two pools in `scopes` parts; start: s, pace: s/token, of a transfer."""
-    pair = Pair(prefill, decode, start, pace, scopes)
-    arrivals, results = Arrivals(requests, concurrency), []
+    recovery: Recovery | None = None,
+    until: float = inf,
+) -> Results:
+    """Serve `requests` by two pools in `scopes` parts until `until`, s.
 
-    def end(job: Job, finish: float) -> None:
-        arrivals.release(job.number, finish, job.arrival)
-        results.append(result(job, finish))
-
-    while events := [*pair.events(), *arrivals.first(ARRIVE)]:
-        now, event, at = min(events)
-        if event == PREFILLED:
-            replica = pair.prefill[at]
-            homes = {job.number: rank for rank in replica.ranks for job in rank.running}
-            for job in replica.end():
-                if requests[job.number].output == 1:
-                    end(job, now)
-                else:
-                    pair.keep(job, requests[job.number].output, replica, homes[job.number])
-            pair.depart(pair.scope_of(pair.prefill, replica), now)
-        elif event == DECODED:
-            for job in pair.decode[at].end():
-                end(job, now)
-            pair.depart(pair.scope_of(pair.decode, pair.decode[at]), now)
-        elif event == LAND:
-            pair.land()
-        elif event == ARRIVE:
-            number = arrivals.take()
-            job = arriving(prefill.rules, requests[number], number, now)
-            job.output = 1
-            scope = pair.desk.deal(pair.decoders)
-            assert scope is not None
-            pair.desk.take(job, scope)
-        elif event == PREFILL:
-            pair.prefill[at].begin()
-        else:
-            pair.decode[at].begin()
-    return sorted(results)
+    start: s, pace: s/token, of a transfer.
+    """
+    pair, arrivals = Pair(prefill, decode, start, pace, scopes), Arrivals(requests, concurrency)
+    front = Front(prefill.rules, requests, arrivals, recovery or Recovery())
+    results = Results(pair, front)
+    does: dict[int, Callable[[int, float], None]] = {
+        PREFILLED: results.prefilled,
+        DECODED: results.decoded,
+        LAND: lambda at, now: pair.land(),
+        CHANGE: results.change,
+        ARRIVE: lambda at, now: results.arrive(now),
+        PREFILL: lambda at, now: pair.prefill[at].begin(),
+        DECODE: lambda at, now: pair.decode[at].begin(),
+    }
+    while True:
+        work = [*pair.events(), *arrivals.first(ARRIVE)]
+        changes = [(crew.next, CHANGE, which) for which, crew in enumerate(pair.crews)]
+        now, event, at = min([*work, *changes])
+        waiting = front.held or any(pair.queues)
+        if now >= until or not (work or waiting or until < inf):
+            return results
+        does[event](at, now)
+        pair.crews[0].leave(now, pair.kept)
+        pair.crews[1].leave(now)

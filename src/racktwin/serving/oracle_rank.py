@@ -70,6 +70,24 @@ class Job:
         """Tokens cached while it decodes."""
         return self.prompt + (self.steps or 0) * rules.gain
 
+    def cached_tokens(self, rules: Rules) -> int:
+        """Tokens computed of a running request, while it decodes without the last one given."""
+        if self.steps is None:
+            return self.computed
+        return self.prompt + min(int(self.steps * rules.gain), self.left - 1)
+
+    def begin_again(self, rules: Rules, prompt: int, output: int, *, migrate: bool) -> None:
+        """Its replica has failed: what was told is computed with the prompt, or all anew.
+
+        prompt, output: tokens as it first came.
+        """
+        if not migrate:
+            self.prompt, self.left = prompt, output
+        elif self.steps is not None:
+            won = min(int(self.steps * rules.gain), self.left - 1)
+            self.prompt, self.left = self.prompt + won + 1, self.left - won
+        self.steps, self.computed, self.units, self.promised = None, 0, [], 0
+
     def lose(self, rules: Rules) -> None:
         """Give everything computed away."""
         if self.steps is not None:

@@ -43,19 +43,18 @@ class Replica:
         self.landed: list[tuple[Rank, Job, float]] = []
         self.sums = dict.fromkeys(SUMS, 0.0)
 
-    def take(self, job: Job, credit: float | None) -> None:
-        """A request arrives: to the rank with the fewest, or to the one with its longest prefix.
+    def take(self, job: Job, time: float, credit: float | None) -> None:
+        """A request comes at `time`, s: to the rank with the fewest, or with its longest prefix.
 
         credit: of a unit in host memory (1); None: prefixes do not count.
         """
-        job.left = job.output
 
         def order(rank: Rank) -> tuple[float, int]:
             known = 0.0 if credit is None else rank.worth(job, credit)
             return -known, rank.requests
 
         min(self.ranks, key=order).queue(job)
-        self.wake(job.arrival)
+        self.wake(time)
 
     def wake(self, time: float) -> None:
         """There is something to do from `time`, s, on."""
@@ -147,6 +146,34 @@ class Replica:
             self.sums["losses"] += job.losses
         return ended
 
+    def lose(self, time: float) -> list[Job]:
+        """Fail at `time`, s: everything is gone, and the step under way never was; who was here."""
+        waiting = [job for rank in self.ranks for job in rank.waiting]
+        running = [job for rank in self.ranks for job in rank.running]
+        landed = [job for _, job, _ in self.landed]
+        cached = sum(job.cached_tokens(self.rules) for job in running)
+        if step := self.under_way:
+            seconds = step.adds["busy_seconds"]
+            passed = time - (self.now - seconds)
+            self.sums["busy_seconds"] += passed
+            self.sums["joules"] += step.adds["joules"] * (passed / seconds)
+            self.sums["lost_steps"] += 1
+            cached -= int(step.adds["prefill_tokens"])
+        for job in landed:
+            cached, job.steps = cached + job.prompt, 0
+        self.sums["lost_tokens"] += cached
+        self.sums["interrupted"] += len(waiting) + len(running) + len(landed)
+        self.clear(time)
+        return [*waiting, *running, *landed]
+
+    def clear(self, time: float) -> None:
+        """From `time`, s, on it has nothing, like one that never served."""
+        old, self.ranks = self.ranks, [Rank(self.rules, pool=rank.pool) for rank in self.ranks]
+        for rank, gone in zip(self.ranks, old, strict=True):
+            rank.loaded, rank.host.written = gone.loaded, gone.host.written
+        self.now, self.busy, self.step, self.held_back = time, False, 0, 0
+        self.under_way, self.landed = None, []
+
     def land(self, rank: Rank, job: Job, blocks: float) -> None:
         """A cache of `blocks` blocks has come: its sequence decodes from the next step on."""
         if self.under_way:
@@ -206,7 +233,7 @@ class Replica:
         for job in done:
             if job.first < 0:
                 job.first = self.now
-            elif job.second < 0:
+            elif job.second < 0 and job.left < job.output:
                 job.second = self.now
             job.left -= 1
             job.steps, job.turn = 0, next(self.order)

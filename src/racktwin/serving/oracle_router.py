@@ -90,8 +90,8 @@ class Desk:
         self.after[scope] = (at + 1) % len(part)
         return part[at]
 
-    def take(self, job: Job, scope: int) -> None:
-        """Send a request to a replica of a scope, which there is."""
+    def take(self, job: Job, scope: int, time: float) -> None:
+        """Send a request to a replica of a scope, which there is, at `time`, s."""
         chosen = self.choose(job, scope)
         assert chosen is not None
-        chosen.take(job, credit(chosen, self.router))
+        chosen.take(job, time, credit(chosen, self.router))

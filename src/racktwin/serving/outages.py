@@ -6,6 +6,7 @@ import heapq
 import itertools
 import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -34,6 +35,17 @@ class Outage(msgspec.Struct, frozen=True, kw_only=True):
         return self.time, self.replica, self.drain
 
 
+class Recovery(NamedTuple):
+    """What becomes of the requests of a replica that fails; detection: s until the router knows.
+
+    migrate: what was told of an answer is kept, and computed again with the prompt; else it all
+    begins anew.
+    """
+
+    migrate: bool = False
+    detection: float = 0.0
+
+
 class Chance(msgspec.Struct, frozen=True, kw_only=True):
     """Every replica of a pool fails at random, on average after `mtbf` s, for `repair` s."""
 
@@ -43,16 +55,11 @@ class Chance(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outages(msgspec.Struct, frozen=True, kw_only=True):
-    """All outages of a run, and what becomes of the requests of a replica that fails.
-
-    migrate: what was told of an answer is kept, and computed again with the prompt; else it all
-    begins anew. detection: s until the router knows.
-    """
+    """All outages of a run, and what becomes of the requests of a replica that fails."""
 
     planned: tuple[Outage, ...] = ()
     random: tuple[Chance, ...] = ()
-    migrate: bool = False
-    detection: float = 0.0
+    recovery: Recovery = Recovery()
     seed: int = 0
 
     def of(self, role: str, replicas: int) -> Iterator[Outage]:

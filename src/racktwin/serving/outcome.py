@@ -14,8 +14,11 @@ from racktwin.serving.fleet import (
     BUSY,
     FROM_HOST,
     FROM_SHARED,
+    INTERRUPTED,
     JOULES,
     LOSSES,
+    LOST_STEPS,
+    LOST_TOKENS,
     TO_HOST,
     TO_SHARED,
     Floats,
@@ -24,10 +27,12 @@ from racktwin.serving.pool import READINGS
 from racktwin.serving.prefix_cache import idle_units
 from racktwin.serving.sample import NONE, Spread
 from racktwin.serving.simulation import FINISHED, INSIDE, Simulation
+from racktwin.serving.standing import DRAINS, FAILURES, STARTS, STOPS
 
 EDGE = 0.1  # of the requests left out at either end
 LEAST = 0.2  # of the requests that must be left; else all count
 SURE = 0.05  # of a mean that its error may be
+HOUR = 3600.0  # s
 
 
 class Span(msgspec.Struct, frozen=True):
@@ -52,8 +57,12 @@ class Span(msgspec.Struct, frozen=True):
 class Use(msgspec.Struct, frozen=True, kw_only=True):
     """How a pool was used over the span.
 
-    replicas: of all copies; busy: share of time they step, 0..1. batch: decoding sequences per
-    rank, of max_batch. kv: share of blocks filled, 0..1. losses: preemptions. watts: of a GPU, W.
+    replicas: of all copies, with those that are off; up: of these take requests, on average.
+    powered: GPUs that take power, on average. Of what is powered: busy: share of time it steps,
+    0..1; batch: decoding sequences per rank, of max_batch; kv: share of blocks filled, 0..1;
+    watts: of a GPU, W. losses: preemptions.
+    Of the whole run: failures, drains; starts, stops: by autoscaling. interrupted: requests on
+    replicas that failed, lost_tokens: what those had computed, lost_steps: steps under way.
     """
 
     replicas: int
@@ -64,6 +73,15 @@ class Use(msgspec.Struct, frozen=True, kw_only=True):
     kv: float
     losses: float
     watts: float
+    up: float
+    powered: float
+    failures: int
+    drains: int
+    starts: int
+    stops: int
+    interrupted: int
+    lost_steps: int
+    lost_tokens: int
 
 
 class Tier(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,6 +106,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     there are none.
     inside: mean requests in the pools, read off them; little: their rate times their mean time.
     growth: requests/s that the queue grew by, 0 when it did not. at_once: all came at the start.
+    changes: whether replicas may come and go; unserved: requests that no replica is left for.
+    gpu_hours: of GPUs that took power in the whole run, count; cost: theirs, $.
     """
 
     arrived: int
@@ -117,6 +137,10 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     stopped: bool
     at_once: bool
     warm_up: float
+    changes: bool
+    unserved: int
+    gpu_hours: float
+    cost: float
     pools: dict[str, Use]
     classes: tuple[Felt, ...] = ()
 
@@ -128,7 +152,13 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def watts(self) -> float:
         """Mean power of a GPU, W."""
-        return sum(each.watts * each.gpus for each in self.pools.values()) / self.gpus
+        total = sum(each.watts * each.powered for each in self.pools.values())
+        return total / self.powered if self.powered else 0.0
+
+    @property
+    def powered(self) -> float:
+        """GPUs that take power, on average (count)."""
+        return sum(each.powered for each in self.pools.values())
 
     @property
     def short(self) -> bool:
@@ -156,6 +186,7 @@ def outcome(run: Simulation) -> Outcome:
     counted = spreads["e2e"].count
     rates = {name: sample.total(name, part.batches) for name in sample.totals}
     requests = _rate(run, run.timeline.columns[FINISHED], part)
+    hours = gpu_hours(run)
     scale = requests / counted if counted else 0.0  # totals of the counted to rates
     return Outcome(
         arrived=run.came,
@@ -180,6 +211,10 @@ def outcome(run: Simulation) -> Outcome:
         stopped=run.stopped,
         at_once=run.at_once,
         warm_up=warm_up(run),
+        changes=run.changes,
+        unserved=run.arrived - run.finished if run.stuck else 0,
+        gpu_hours=hours,
+        cost=hours * run.deployment.cluster.price,
         pools={role: _use(run, role, part) for role in run.runner.pools},
         classes=run.by_class.felt(sample, part.batches, requests, rank=definition.rank),
         **spreads,
@@ -263,24 +298,50 @@ def readings(run: Simulation, role: str, index: int) -> Floats:
     return found
 
 
+def gpu_hours(run: Simulation) -> float:
+    """GPU-hours (count) that took power until the last request ended, or the run was given up."""
+    end = run.last_finish if run.served_all else run.timeline.times[-1]
+    total = 0.0
+    for role, pool in run.runner.pools.items():
+        seconds = run.timeline.at(readings(run, role, READINGS.index("powered_seconds")), end)
+        total += seconds * run.deployment.pools[role].layout.gpus if pool.replicas else 0.0
+    return total / HOUR
+
+
 def _use(run: Simulation, role: str, part: Span) -> Use:
     pool, layout = run.runner.pools[role], run.deployment.pools[role].layout
-    ranks = pool.replicas * pool.rules.ranks
-    chip = run.deployment.cluster.chip
+    replicas, chip = pool.replicas // layout.pipeline, run.deployment.cluster.chip
+    sums, marks = pool.state.sums, pool.stand.marks
 
     def per_second(index: int) -> float:
         return _rate(run, readings(run, role, index), part)
 
-    busy = min(1.0, per_second(BUSY) / pool.replicas)  # a step counts where it ends
+    up, powered = float(replicas), float(replicas)
+    if run.changes:
+        up, powered = (
+            per_second(READINGS.index(name)) for name in ("served_seconds", "powered_seconds")
+        )
+    stages = powered * layout.pipeline or 1.0
+    ranks = stages * pool.rules.ranks
+    busy = min(1.0, per_second(BUSY) / stages)  # a step counts where it ends
     return Use(
-        replicas=pool.replicas // layout.pipeline,
-        gpus=pool.replicas * layout.gpus // layout.pipeline,
+        replicas=replicas,
+        gpus=replicas * layout.gpus,
         busy=busy,
         batch=per_second(BATCH) / ranks,
         max_batch=pool.rules.max_batch,
         kv=per_second(BLOCKS) / (ranks * pool.rules.blocks),
         losses=per_second(LOSSES) * (part.end - part.begin),
-        watts=per_second(JOULES) / pool.replicas + chip.idle_power * (1 - busy),
+        watts=per_second(JOULES) / stages + chip.idle_power * (1 - busy),
+        up=up,
+        powered=powered * layout.gpus,
+        failures=int(marks[FAILURES]),
+        drains=int(marks[DRAINS]),
+        starts=int(marks[STARTS]),
+        stops=int(marks[STOPS]),
+        interrupted=int(sums[INTERRUPTED]),
+        lost_steps=int(sums[LOST_STEPS]),
+        lost_tokens=int(sums[LOST_TOKENS]),
     )
 
 

@@ -8,16 +8,20 @@ from racktwin.engine.deployment import Deployment
 from racktwin.engine.memory import MemoryFit
 from racktwin.network.transfer import transfer
 from racktwin.serving.disaggregation import run_disaggregated
-from racktwin.serving.flow import HEAP
+from racktwin.serving.fleet import Ints
+from racktwin.serving.flow import HEAP, HELD, SIZE
 from racktwin.serving.handover import (
     CACHE,
     DECODED,
+    FLYING,
+    HEAD,
     PREFILLED,
     SPARE,
     WAITING,
     Handover,
     Side,
 )
+from racktwin.serving.outages import Recovery
 from racktwin.serving.pool import Pool
 from racktwin.serving.router import ROUTERS
 from racktwin.serving.runner import Released, Sink
@@ -51,15 +55,17 @@ class Pair:
         concurrency: int,
         start: float,
         pace: float,
+        recovery: Recovery | None = None,
     ) -> None:
         self.pools, self.window, self.sink, self.policy = pools, window, sink, policy
-        self.released = Released(window, concurrency)
+        self.released = Released(window, concurrency, recovery)
         decode, prefill = pools["decode"], pools["prefill"]
         slots = len(decode.state.slots)
         self.hand = Handover(
             queue=np.zeros(0, CACHE),
             spare=np.zeros(0, np.int64),
             lines=np.full((decode.scopes, 2), -1),
+            kept=np.zeros(prefill.replicas, np.int64),
             moving=np.zeros(slots, CACHE),
             heap=np.zeros(slots + 1, HEAP),
             port=np.zeros(prefill.replicas),
@@ -68,12 +74,27 @@ class Pair:
             start=start,
             pace=pace,
         )
-        self.done = np.zeros(0, np.int64)
 
     @property
     def between(self) -> int:
-        """Caches that wait to leave the prefill pool."""
-        return int(self.hand.marks[WAITING])
+        """Requests at the router, and caches that wait to leave the prefill pool."""
+        return int(self.hand.marks[WAITING]) + self.released.at_router
+
+    def moves(self, rows: Ints) -> Ints:
+        """Failures that requests were on."""
+        return self.released.moves(rows)
+
+    @property
+    def stuck(self) -> bool:
+        """Whether nothing can happen any more, but requests or caches wait for a replica."""
+        prefill, decode = self.pools["prefill"], self.pools["decode"]
+        under_way = self.hand.marks[FLYING] or self.released.marks[SIZE]
+        if under_way or prefill.busy or decode.busy:
+            return False
+        lines = self.hand.lines[:, HEAD] >= 0
+        held = self.released.marks[HELD] and (prefill.alive & decode.alive).any()
+        waits = self.released.marks[HELD] or lines.any()
+        return bool(waits and not held and not (lines & decode.alive).any())
 
     def releasing_turns(self) -> Pair:
         """It always does."""
@@ -82,12 +103,10 @@ class Pair:
     def add(self, rows: int) -> None:
         """Take note of new rows."""
         self.released.add(rows)
-        self.done = np.concatenate([self.done, np.zeros(rows, np.int64)])
 
     def drop(self, rows: int) -> None:
         """Rows left the front of the window."""
         self.released.drop(rows)
-        self.done = self.done[rows:].copy()
         self.hand.queue["number"] -= rows
         self.hand.moving["number"] -= rows
         for pool in self.pools.values():
@@ -112,11 +131,10 @@ class Pair:
                 _side(decode, FOR_DECODE),
                 self.hand,
                 self.released.flow,
-                self.done,
                 until,
             )
             prompts = prefill.take()
-            self.sink(prompts[self.window.output[prompts["number"]] == 1])
+            self.sink(prompts[prompts["output"] > 0])
             self.sink(decode.take())
             self.hand.marks[[PREFILLED, DECODED]] = 0
             if done:
@@ -150,4 +168,4 @@ class Pair:
 
 
 def _side(pool: Pool, policy: int) -> Side:
-    return Side(pool.state, pool.rules, pool.clock, pool.draft, policy)
+    return Side(pool.state, pool.rules, pool.clock, pool.draft, policy, pool.stand)

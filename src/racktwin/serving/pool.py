@@ -9,28 +9,53 @@ from numpy.typing import NDArray
 
 from racktwin.serving.batching import Draft
 from racktwin.serving.clock import Clock
+from racktwin.serving.crew import COUNTS, Crew
 from racktwin.serving.fleet import RESULT, SLOT, STEP, SUMS, Floats, Ints, Known, Rules, state
 from racktwin.serving.prefix_cache import ASKED, LEFT, MOST, OWED, grown
 from racktwin.serving.scheduling import ring_for
+from racktwin.serving.standing import Standing, alive
 
 SLOTS = 1 << 15  # requests there is room for at first
-READINGS = (*SUMS, "outstanding", "waiting")
+READINGS = (*SUMS, *COUNTS, "outstanding", "waiting")
 
 
 class Pool:
     """State, rules and clock of a role's replicas, and the array a step is drafted in."""
 
     def __init__(
-        self, replicas: int, rules: Rules, clock: Clock, slots: int = SLOTS, scopes: int = 1
+        self,
+        replicas: int,
+        rules: Rules,
+        clock: Clock,
+        slots: int = SLOTS,
+        scopes: int = 1,
+        crew: Crew | None = None,
     ) -> None:
         self.rules, self.clock, self.scopes = rules, clock, scopes
+        self.crew = crew or Crew(replicas)
         self.state = state(replicas, rules, slots, scopes)
+        self.crew.open(self.state)
         self.draft = Draft(*(np.zeros(rules.ranks) for _ in Draft._fields))
 
     @property
     def replicas(self) -> int:
         """Replicas, each pipeline stage counted as one."""
         return len(self.state.replicas)
+
+    @property
+    def stand(self) -> Standing:
+        """Which replicas take requests."""
+        return self.crew.stand
+
+    @property
+    def busy(self) -> bool:
+        """Whether any replica steps, or is about to."""
+        return bool(self.state.replicas["busy"].any())
+
+    @property
+    def alive(self) -> NDArray[np.bool_]:
+        """By scope, whether any of its replicas takes requests, or will again."""
+        return np.array([alive(self.stand, at, self.scopes) for at in range(self.scopes)])
 
     @property
     def turns(self) -> Ints:
@@ -110,7 +135,7 @@ class Pool:
         """The steps logged since `watch`."""
         return self.state.log[: self.state.logged[0]]
 
-    def readings(self) -> Floats:
-        """Sums so far and what is there now, see `READINGS`; seconds in s, joules in J."""
+    def readings(self, time: float) -> Floats:
+        """Sums so far and what is there at `time`, s, see `READINGS`; seconds in s, joules in J."""
         now = [self.state.replicas[name].sum() for name in ("outstanding", "waiting")]
-        return np.concatenate([self.state.sums, np.asarray(now, float)])
+        return np.concatenate([self.state.sums, self.crew.counts(time), np.asarray(now, float)])

@@ -12,10 +12,20 @@ from racktwin.serving.batching import Draft
 from racktwin.serving.clock import Clock
 from racktwin.serving.compiled import compiled
 from racktwin.serving.fleet import IDLE, Rules, State
-from racktwin.serving.flow import SEEN, Flow, next_arrival, release, take_arrival
+from racktwin.serving.flow import HELD, SEEN, Flow, next_arrival, release, take_arrival
 from racktwin.serving.kernel import advance, begin, end_step, enqueue
+from racktwin.serving.recovery import (
+    hold,
+    leave_drained,
+    lose,
+    readmit,
+    restore,
+    to_compute,
+)
+from racktwin.serving.resize import held_metric, tick
 from racktwin.serving.router import deal, route
 from racktwin.serving.sharing import room_for_units
+from racktwin.serving.standing import DRAINED, FAILED, NEXT, OPENED, Standing, next_change
 
 
 @compiled
@@ -44,55 +54,113 @@ def collect(state: State, flow: Flow) -> None:
 
 
 @compiled
+def come(
+    state: State,
+    other: State,
+    rules: Rules,
+    flow: Flow,
+    policy: int,
+    number: int,
+    time: float,
+    whole: bool,
+) -> None:
+    """A request comes to the router at `time`, s, which sends it to a replica, or holds it.
+
+    other: the pool that gives the answer: the same one, when it gives whole answers, or another.
+    """
+    take_arrival(flow, number)
+    prompt, left = to_compute(flow, number)
+    scope = deal(state, other)
+    if scope < 0:
+        hold(flow, number, time)
+        return
+    target = route(state, rules, policy, number, prompt, scope)
+    slot = enqueue(
+        state,
+        rules,
+        target,
+        number,
+        time,
+        prompt,
+        left if whole else 1,
+        flow.priority[number],
+        policy,
+    )
+    if len(flow.again):
+        restore(state, flow, number, slot, whole)
+
+
+@compiled
+def alter(state: State, rules: Rules, flow: Flow, stand: Standing, time: float) -> None:
+    """Let the next change of a pool that is due at `time`, s, happen."""
+    what, replica = next_change(state, stand, time)
+    if what == FAILED:
+        lose(state, rules, flow, stand, replica, time, True)
+    elif what == OPENED:
+        readmit(flow, time)
+    elif replica < 0:
+        tick(state, rules, stand, held_metric(stand, flow), time)
+    if stand.marks[DRAINED]:
+        leave_drained(state, rules, stand)
+
+
+@compiled
+def at_rest(state: State, flow: Flow) -> bool:
+    """Whether no replica is busy and the router has nothing."""
+    replica, _, _ = first_to_step(state)
+    return replica < 0 and flow.marks[HELD] == 0
+
+
+@compiled
 def run_routed(
     state: State,
     rules: Rules,
     clock: Clock,
     draft: Draft,
     flow: Flow,
+    stand: Standing,
     policy: int,
     releasing: bool,
     until: float,
 ) -> bool:
-    """Go on until all arrivals and steps before `until` (s) are done.
+    """Go on until all arrivals, changes and steps before `until` (s) are done.
 
     releasing: completions let requests in, so replicas go step by step in the order of time. At
-    the same time steps end, then requests arrive, then steps begin.
+    the same time steps end, replicas come and go, requests arrive, steps begin.
     False when slots or room for results ran out: give more, and call again.
     """
     while True:
         time, number = next_arrival(flow)
+        soonest = min(time, stand.times[NEXT])
         if not releasing:
             for replica in range(len(state.replicas)):
-                if state.replicas[replica].busy and state.replicas[replica].now <= time:
-                    bound = min(time, until)
+                if state.replicas[replica].busy and state.replicas[replica].now <= soonest:
+                    bound = min(soonest, until)
                     advance(state, rules, clock, draft, replica, bound)
         else:
             replica, at, ends = first_to_step(state)
-            if ends and at <= time and at <= until:
+            if ends and at <= soonest and at <= until:
                 end_step(state, rules, replica)
                 collect(state, flow)
+                if stand.marks[DRAINED]:
+                    leave_drained(state, rules, stand)
                 continue
-            if replica >= 0 and at < time and at < until:
+            if replica >= 0 and at < soonest and at < until:
                 begin(state, rules, clock, draft, replica, at)
                 continue
+        if stand.marks[DRAINED]:
+            leave_drained(state, rules, stand)
+        change = stand.times[NEXT]
+        if change <= time and change < until:
+            if number < 0 and until == np.inf and at_rest(state, flow):
+                return True
+            alter(state, rules, flow, stand, change)
+            continue
         if number < 0 or time >= until:
             return True
         if state.counts[0] == 0 or 2 * state.counts[1] >= len(state.results):
             return False
-        prompt, output = flow.prompt[number], flow.output[number]
-        if rules.unit and not room_for_units(state, rules, prompt + output):
+        tokens = flow.prompt[number] + flow.output[number]
+        if rules.unit and not room_for_units(state, rules, tokens):
             return False
-        take_arrival(flow, number)
-        target = route(state, rules, policy, number, prompt, deal(state, state))
-        enqueue(
-            state,
-            rules,
-            target,
-            number,
-            time,
-            prompt,
-            output,
-            flow.priority[number],
-            policy,
-        )
+        come(state, state, rules, flow, policy, number, time, True)

@@ -8,9 +8,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from racktwin.serving.fleet import EACH, NEXT, SCOPES, TURN
-from racktwin.serving.flow import HEAP, OPEN, SEEN, SIZE, STREAM, Flow, push
+from racktwin.serving.fleet import EACH, NEXT, SCOPES, TURN, Ints
+from racktwin.serving.flow import AGAIN, AWAY, HEAP, HELD, OPEN, SEEN, SIZE, STREAM, Flow, push
 from racktwin.serving.kernel import run_round_robin
+from racktwin.serving.outages import Recovery
 from racktwin.serving.pool import Pool
 from racktwin.serving.routed import run_routed
 from racktwin.serving.router import ROUTERS
@@ -30,7 +31,14 @@ class Runner(Protocol):
 
     @property
     def between(self) -> int:
-        """Requests on their way from one pool to another."""
+        """Requests at the router, or on their way from one pool to another."""
+
+    @property
+    def stuck(self) -> bool:
+        """Whether nothing can happen any more, but requests wait."""
+
+    def moves(self, rows: Ints) -> Ints:
+        """Failures that requests were on."""
 
     def releasing_turns(self) -> Runner:
         """The runner to go on with now that completions let requests in."""
@@ -55,7 +63,11 @@ class RoundRobin:
         self.pools, self.window, self.sink = {"serve": pool}, window, sink
         self.next = 0  # row of the window that comes next
 
-    between = 0
+    between, stuck = 0, False
+
+    def moves(self, rows: Ints) -> Ints:
+        """None: no replica fails here."""
+        return np.zeros(len(rows), np.int64)
 
     def releasing_turns(self) -> Runner:
         """Replicas meet from now on."""
@@ -113,13 +125,18 @@ class RoundRobin:
 
 
 class Released:
-    """The requests of a flow: links to those a completion releases, and a heap of those let in."""
+    """The requests of a flow: links to those a completion releases, and a heap of those let in.
 
-    def __init__(self, window: Window, concurrency: int) -> None:
+    recovery: None where no replica can fail or be closed.
+    """
+
+    def __init__(self, window: Window, concurrency: int, recovery: Recovery | None = None) -> None:
         self.window, self.closed, self.starting = window, concurrency, concurrency > 0
+        self.tracked, self.recovery = recovery is not None, recovery or Recovery()
+        self.again, self.held = np.zeros(0, AGAIN), np.zeros(0, np.int64)
         self.successor = self.sibling = np.empty(0, np.int64)
         self.heap = np.zeros(1, HEAP)
-        self.marks = np.zeros(4, np.int64)
+        self.marks = np.zeros(6, np.int64)
 
     def add(self, rows: int) -> None:
         """Link the last `rows` rows of the window to what they wait for."""
@@ -130,6 +147,13 @@ class Released:
         room = len(window) + 1 - len(self.heap)
         if room > 0:
             self.heap = np.concatenate([self.heap, np.zeros(room, HEAP)])
+        if self.tracked:
+            known = np.zeros(rows, AGAIN)
+            known["prompt"], known["left"] = window.prompt[start:], window.output[start:]
+            for name in ("arrival", "admitted", "first", "second"):
+                known[name] = -1.0
+            self.again = np.concatenate([self.again, known])
+            self.held = np.concatenate([self.held, np.zeros(rows, np.int64)])
         for row in start + np.flatnonzero(window.pause[start:] >= 0):
             before = window.after[row]
             if before >= 0 and np.isnan(window.finish[before]):
@@ -153,6 +177,9 @@ class Released:
         for links in (self.successor, self.sibling):
             links[links >= 0] -= rows
         self.successor, self.sibling = self.successor[rows:], self.sibling[rows:]
+        if self.tracked:
+            self.again = self.again[rows:].copy()
+            self.held[: self.marks[HELD]] -= rows
 
     def start(self) -> None:
         """Let the first requests of a closed loop in at 0 s."""
@@ -178,7 +205,20 @@ class Released:
             self.heap,
             self.marks,
             self.closed,
+            self.again,
+            self.held,
+            *self.recovery,
         )
+
+    @property
+    def at_router(self) -> int:
+        """Requests that wait for a replica, or for the router to know that theirs is gone."""
+        return int(self.marks[HELD] + self.marks[AWAY])
+
+    def moves(self, rows: Ints) -> Ints:
+        """Failures that requests were on."""
+        found = self.again["moves"][rows] if self.tracked else np.zeros(len(rows), np.int64)
+        return np.asarray(found)
 
     def hungry(self, until: float, results: int) -> bool:
         """Whether rows that may be asked for before `until`, s, are missing.
@@ -194,8 +234,6 @@ class Released:
 class Routed:
     """A router over one pool, closed loops and sessions: arrivals and replicas meet in time."""
 
-    between = 0
-
     def __init__(
         self,
         pool: Pool,
@@ -203,11 +241,27 @@ class Routed:
         sink: Sink,
         policy: int,
         concurrency: int = 0,
+        recovery: Recovery | None = None,
     ) -> None:
         self.pools, self.window, self.sink = {"serve": pool}, window, sink
         self.policy = policy
         self.releasing = concurrency > 0 or pool.rules.shared > 0  # replicas meet in the pool
-        self.released = Released(window, concurrency)
+        self.released = Released(window, concurrency, recovery)
+
+    @property
+    def between(self) -> int:
+        """Requests at the router."""
+        return self.released.at_router
+
+    def moves(self, rows: Ints) -> Ints:
+        """Failures that requests were on."""
+        return self.released.moves(rows)
+
+    @property
+    def stuck(self) -> bool:
+        """Whether nothing can happen any more, but requests wait for a replica."""
+        pool, waits = self.pools["serve"], self.released.marks
+        return bool(waits[HELD]) and not (waits[SIZE] or pool.busy or pool.alive.any())
 
     def releasing_turns(self) -> Runner:
         """Go step by step in the order of time from now on."""
@@ -240,6 +294,7 @@ class Routed:
                 pool.clock,
                 pool.draft,
                 self.released.flow,
+                pool.stand,
                 self.policy,
                 self.releasing,
                 until,

@@ -5,14 +5,19 @@ from __future__ import annotations
 import math
 
 import msgspec
+import numpy as np
 
+from racktwin.engine.autoscale import METRICS, defaults
 from racktwin.engine.convention import of_epoch
 from racktwin.engine.deployment import Deployment, Pool
 from racktwin.engine.graphs import recorded
 from racktwin.engine.memory import MemoryFit
+from racktwin.engine.startup import seconds
 from racktwin.engine.table import StepTable
 from racktwin.serving.clock import Clock, clock
 from racktwin.serving.fleet import Rules
+from racktwin.serving.scaling import Scaling
+from racktwin.serving.steady import Served
 
 GRAIN = 4096  # parts of a token a gain is counted in
 ENDLESS = 1 << 40  # blocks where length costs nothing
@@ -119,6 +124,35 @@ def sized_clock(table: StepTable, rules: Rules, longest: int) -> Clock:
     tokens, most = rules.budget + rules.max_batch * rules.queries, rules.max_batch
     sizes = recorded(of_epoch(table.step.epoch).graphs, most)
     return clock(table, tokens=tokens, batch=most, context=longest, sizes=sizes)
+
+
+def scaling(served: Served, role: str, scopes: int) -> Scaling:
+    """The autoscaling of the pool in this role, which has it, in each of `scopes` parts."""
+    deployment = served.deployment
+    asked = deployment.pools[role].autoscale
+    assert asked is not None
+    copies, usual = deployment.copies // scopes, defaults()
+    ticks = max(1, math.ceil(asked.stabilisation / asked.interval))
+    return Scaling(
+        least=asked.least * copies,
+        most=asked.most * copies,
+        metric=METRICS.index(asked.metric),
+        target=asked.target,
+        interval=asked.interval,
+        tolerance=asked.tolerance,
+        growth=usual.growth,
+        steps=usual.steps,
+        start_up=start_up(served, role),
+        advice=np.zeros((scopes, ticks), np.int64),
+    )
+
+
+def start_up(served: Served, role: str) -> float:
+    """Seconds until a new replica of the pool in this role serves."""
+    asked = served.deployment.pools[role].autoscale
+    if asked is not None and asked.start_up is not None:
+        return asked.start_up
+    return seconds(served.memory[role], of_epoch(served.deployment.engine))
 
 
 def ring_for(output: int, rules: Rules) -> int:

@@ -14,15 +14,17 @@ from numpy.typing import NDArray
 from racktwin.finding import BadInput, Finding
 from racktwin.serving.by_class import ByClass
 from racktwin.serving.conservation import broken
+from racktwin.serving.crew import Crew
 from racktwin.serving.fleet import STEP, Floats, Ints, Rules
 from racktwin.serving.limits import Limits
 from racktwin.serving.metrics import DEFINITIONS, FIGURES, Definition, figures, gaps, good
+from racktwin.serving.outages import Outages, Recovery
 from racktwin.serving.pair_runner import Pair, transfer_time
-from racktwin.serving.pool import Pool
+from racktwin.serving.pool import READINGS, Pool
 from racktwin.serving.router import ROUTERS
 from racktwin.serving.runner import RoundRobin, Routed, Runner
 from racktwin.serving.sample import Sample
-from racktwin.serving.scheduling import rules, sized_clock, unit
+from racktwin.serving.scheduling import rules, scaling, sized_clock, unit
 from racktwin.serving.slo_class import SloClass
 from racktwin.serving.sparse import Sparse
 from racktwin.serving.steady import Served
@@ -49,6 +51,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
     concurrency: requests in flight in a closed loop, 0 for an open load; it ends at `until`, s.
     router: one of `ROUTERS`. scope: what a router sees, one of `deployment.SCOPES`.
+    outages: replicas that fail or are drained, if any.
     limits: of a good request, s; classes: those that have limits of their own.
     prefix_cache: on where the stream tells prefixes and the engine keeps them.
     resolution: s between readings, 0 for a free choice. expected: s of arrivals, 0 if not known.
@@ -61,6 +64,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     until: float = math.inf
     router: str = "round_robin"
     scope: str = "deployment"
+    outages: Outages | None = None
     prefix_cache: bool = True
     limits: Limits = Limits()
     classes: tuple[SloClass, ...] = ()
@@ -79,7 +83,7 @@ class Simulation:
         self.served, self.deployment, self.order = served, served.deployment, order
         self.stream = stream
         self.notes: tuple[str, ...] = ()
-        self.ended = self.stopped = self.overloaded = False
+        self.ended = self.stopped = self.overloaded = self.stuck = False
         self.finished, self.last_finish = 0, 0.0
         self.sample = Sample(FIGURES, TOTALS)
         self.ages = Sample(("age",), (), exact=False)  # of sessions when their turns come
@@ -214,7 +218,7 @@ class Simulation:
         self.longest = min(asked.model.architecture.context, *held)
         longest = min(int(size.max()), self.longest)
         pools = {role: self._pool(role, each, longest) for role, each in made.items()}
-        policy = ROUTERS.index(order.router)
+        policy, recovery = ROUTERS.index(order.router), self._recovery()
         if "serve" not in pools:
             start, pace = transfer_time(asked, self.served.memory)
             return Pair(
@@ -225,18 +229,40 @@ class Simulation:
                 concurrency=order.concurrency,
                 start=start,
                 pace=pace,
+                recovery=recovery,
             )
         serve = pools["serve"]
-        if policy == 0 and not order.concurrency and not serve.rules.shared:
+        if policy == 0 and not order.concurrency and not serve.rules.shared and not self.changes:
             return RoundRobin(serve, self.window, self._collect)
-        return Routed(serve, self.window, self._collect, policy, order.concurrency)
+        return Routed(serve, self.window, self._collect, policy, order.concurrency, recovery)
+
+    @property
+    def changes(self) -> bool:
+        """Whether replicas may come and go."""
+        return self._recovery() is not None
+
+    def _recovery(self) -> Recovery | None:
+        """What becomes of requests where replicas come and go; None where they do not."""
+        if self.order.outages:
+            return self.order.outages.recovery
+        scaled = any(pool.autoscale for pool in self.deployment.pools.values())
+        return Recovery() if scaled else None
 
     def _pool(self, role: str, made: Rules, longest: int) -> Pool:
-        pool = self.deployment.pools[role]
-        replicas = self.deployment.copies * pool.replicas * pool.layout.pipeline
-        scopes = self.deployment.copies if self.order.scope == "copy" else 1
+        deployment = self.deployment
+        pool, stages = deployment.pools[role], deployment.pools[role].layout.pipeline
+        replicas = deployment.copies * pool.most
+        scopes = deployment.copies if self.order.scope == "copy" else 1
+        crew = Crew(
+            replicas * stages,
+            stages=stages,
+            parts=deployment.copies,
+            first=pool.replicas,
+            scaling=scaling(self.served, role, scopes) if pool.autoscale else None,
+            outages=self.order.outages.of(role, replicas) if self.order.outages else (),
+        )
         sized = sized_clock(self.served.tables[role], made, longest)
-        found = Pool(replicas, made, sized, scopes=scopes)
+        found = Pool(replicas * stages, made, sized, scopes=scopes, crew=crew)
         found.room_for_log(DRAWN if self.order.window else LOGGED)
         return found
 
@@ -244,6 +270,7 @@ class Simulation:
         """Everything before `until`, s, piece by piece of the stream."""
         for pool in self.runner.pools.values():
             pool.watch(self.timeline.times[-1], until)
+            pool.crew.feed(until)
         done = False
         while not done:
             while not self.ended and self.runner.hungry(until):
@@ -299,6 +326,7 @@ class Simulation:
             told["second"] = np.where(results["second"] < 0, np.nan, results["second"])
             told |= {"request": window.index[rows], "input": input, "output": results["output"]}
             told |= {name: results[name] for name in (*FOUND, "losses", "replica")}
+            told["failures"] = self.runner.moves(rows)
             told |= {"good": inside}
             if self.by_class.classes:
                 told["class"] = self.by_class.names(which)
@@ -313,7 +341,8 @@ class Simulation:
 
     def _read(self) -> None:
         """Note the readings at an edge of the timeline."""
-        rows = [pool.readings() for pool in self.runner.pools.values()]
+        edge = self.timeline.edge
+        rows = [pool.readings(edge) for pool in self.runner.pools.values()]
         inside, waiting = (
             sum(row[index] for row in rows) + self.runner.between for index in (-2, -1)
         )
@@ -331,13 +360,15 @@ class Simulation:
         past = self.ended and self.timeline.times[-1] > DRAIN * self.window.last
         self.overloaded = waiting > QUEUED or ((done or past) and self.growth > 0)
         over = self.timeline.times[-1] >= self.order.until
-        return self.stopped or done or over or self.overloaded
+        self.stuck = self.ended and self.runner.stuck
+        return self.stopped or done or over or self.overloaded or self.stuck
 
     @property
     def growth(self) -> float:
         """Requests/s by which the queue grows over the second half of the arrivals; 0 if not.
 
-        It does when that is above 2 % of the arrivals and twice their random spread.
+        It does when that is above 2 % of the arrivals and twice their random spread, and no more
+        replicas took requests after the last arrival.
         """
         end = min(self.window.last, self.timeline.times[-1])
         if end <= 0 or self.order.concurrency:
@@ -346,7 +377,14 @@ class Simulation:
         waiting = [self.timeline.at(columns[WAITING], end * part) for part in (0.25, 0.5, 1.0)]
         grown, half = waiting[2] - waiting[1], self.arrived / 2
         sure = grown > max(0.02 * half, 2 * half**0.5) and waiting[1] > waiting[0]
+        sure = sure and not self._recovered(end)
         return grown / (end / 2) if sure else 0.0
+
+    def _recovered(self, end: float) -> bool:
+        """Whether in any pool more replicas took requests after `end`, s, than at it."""
+        after = np.asarray(self.timeline.times) >= end
+        up = self.timeline.columns[READINGS.index("up") + 3 :: len(READINGS)]
+        return any(each[after].max(initial=0.0) > self.timeline.at(each, end) for each in up)
 
 
 def simulate(served: Served, stream: Iterator[Trace], order: Order) -> Simulation:
