@@ -127,6 +127,17 @@ def test_bad_input_is_one_message(
     assert out == ""
 
 
+def test_every_point_of_azures_curve_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "azure")
+    assert code == 0
+    lines = out.splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith("serving curve"))
+    rows = [" ".join(line.split()).replace(" %!", " %") for line in lines[first + 1 : first + 6]]
+    assert rows[0].startswith("1P TEP2 + 4D TEP8 5 346 ")
+    assert [row.split(" ")[5] for row in rows[:3]] == ["5", "24", "33"]
+    assert " of 5 points within 12 % in both figures; ! beyond" in lines[first + 6]
+
+
 def test_all_sets_on_one_screen(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from racktwin.cli.azure_curve import curve
 from racktwin.cli.console import table
 from racktwin.evidence.error import Errors
 from racktwin.evidence.validation.point import Validation
@@ -48,6 +49,9 @@ def screen(validation: Validation, found: Summary) -> Iterator[RenderableType]:
         for by in dict.fromkeys(group.by for group in found.groups):
             yield ""
             yield _groups(by, [each for each in found.groups if each.by == by])
+        if validation.set == "azure":
+            yield ""
+            yield from curve(validation)
         yield ""
         yield from _legend(validation, found)
     elif found.everything.answered:

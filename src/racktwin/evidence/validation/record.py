@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from racktwin.evidence.error import Errors
@@ -86,4 +87,13 @@ def points_csv(validation: Validation) -> str:
     for point in validation.points:
         given = [point.cells.get(name, "") for name in validation.header]
         writer.writerow([*given, *(point.columns.get(name, "") for name in validation.added)])
+    return text.getvalue()
+
+
+def table_csv(rows: Sequence[Mapping[str, str]]) -> str:
+    """Rows with the columns of the first as CSV."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
     return text.getvalue()
