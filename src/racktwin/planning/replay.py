@@ -140,8 +140,8 @@ def ready(subject: Deployment | str | Path, wish: Wish, engine: str | None = Non
     ]:
         raise BadInput(lacking, where)
     asked = Asked(
-        fail=wish.fail,
-        drain=wish.drain,
+        fail=wish.fail or (),
+        drain=wish.drain or (),
         events=wish.events,
         on_failure=wish.on_failure,
         detection=wish.detection,

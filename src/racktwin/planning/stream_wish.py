@@ -92,8 +92,8 @@ class Wish:
     scale: Annotated[float, OF_ONE] = 1.0
     seed: int = 0
     router: str | None = None
-    fail: tuple[str, ...] = ()
-    drain: tuple[str, ...] = ()
+    fail: tuple[str, ...] | None = None
+    drain: tuple[str, ...] | None = None
     events: str | None = None
     on_failure: str | None = None
     detection: str | None = None
