@@ -45,8 +45,8 @@ def _page(found: Validation) -> Iterator[str]:
     yield "# Accuracy: charts and what remains"
     yield ""
     yield f"Written by `python tools/accuracy_charts.py` on {date.today()}; do not edit."
-    yield "Predictions are out of fold: by constants that saw no row of the same curve. Doubted rows"
-    yield "are left out. Tables by chip, engine and model: [Accuracy](accuracy.md)."
+    yield "Predictions are out of fold: by constants that saw no row of the same curve. Doubted"
+    yield "rows are left out. Tables by chip, engine and model: [Accuracy](accuracy.md)."
     for figure, unit in UNITS.items():
         yield f"\n## {unit[0].upper()}{unit[1:]}\n"
         yield f"![{unit}, predicted against measured](accuracy/{figure}.svg)"

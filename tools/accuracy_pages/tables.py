@@ -109,5 +109,5 @@ def unexplained(found: Validation) -> Iterator[str]:
     ]
     yield "| chip | release | model | format | mode | rows | median error of TPOT |"
     yield "|---|---|---|---|---|---:|---:|"
-    for bias, count, key in sorted(sided, key=lambda each: -abs(each[0])):
-        yield f"| {' | '.join(key)} | {count} | {100 * bias:+.0f} % |"
+    for bias, count, group in sorted(sided, key=lambda each: -abs(each[0])):
+        yield f"| {' | '.join(group)} | {count} | {100 * bias:+.0f} % |"
