@@ -30,7 +30,7 @@ from racktwin.serving.chain import (
     wait_behind,
     wait_first,
 )
-from racktwin.serving.compiled import compiled
+from racktwin.serving.compiled import compiled, inlined
 from racktwin.serving.fleet import FROM_HOST, FROM_SHARED, LOSSES, Rules, State
 from racktwin.serving.offload import shrink, take_up, use
 from racktwin.serving.sharing import (
@@ -130,13 +130,13 @@ def reserved_share(state: State, rules: Rules, replica: int, rank: int) -> float
     return max(rules.least, state.ranks[replica, rank].share - rules.decay * passed)
 
 
-@compiled
+@inlined
 def growth(state: State, rules: Rules, replica: int, rank: int) -> float:
     """Blocks that decoding takes in a step with prompts, in which it may have to pause."""
     return needed(state, rules, replica, rank) if rules.mixed else 0.0
 
 
-@compiled
+@inlined
 def room_to_admit(
     state: State,
     rules: Rules,
@@ -168,7 +168,7 @@ def room_to_admit(
     return grow if wanted <= free else np.inf
 
 
-@compiled
+@inlined
 def prefill(state: State, rules: Rules, draft: Draft, replica: int, slot: int, tokens: int) -> bool:
     """Schedule `tokens` tokens of a running prompt; whether that completes it."""
     rank = state.slots[slot].rank
@@ -179,7 +179,7 @@ def prefill(state: State, rules: Rules, draft: Draft, replica: int, slot: int, t
     return state.slots[slot].computed == state.slots[slot].prompt
 
 
-@compiled
+@inlined
 def go_on(
     state: State,
     rules: Rules,
@@ -287,7 +287,7 @@ def load(
     use(state, rules, place, row, end)
 
 
-@compiled
+@inlined
 def admit(
     state: State,
     rules: Rules,
@@ -417,7 +417,7 @@ def compose(
     return done
 
 
-@compiled
+@inlined
 def start_decoding(state: State, rules: Rules, replica: int, slot: int) -> None:
     """A prompt is complete: its sequence decodes from the replica's coming step on."""
     settle(state, rules, replica, state.slots[slot].rank)

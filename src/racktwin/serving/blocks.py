@@ -6,17 +6,17 @@ histogram of remainders says how many blocks each step takes.
 
 from __future__ import annotations
 
-from racktwin.serving.compiled import compiled
+from racktwin.serving.compiled import inlined
 from racktwin.serving.fleet import Rules, State
 
 
-@compiled
+@inlined
 def blocks_of(tokens: float, rules: Rules) -> int:
     """Blocks that hold `tokens` tokens."""
     return int(-(-tokens // rules.block))
 
 
-@compiled
+@inlined
 def settle(state: State, rules: Rules, replica: int, rank: int) -> None:
     """Bring `used` of a rank up to its replica's step."""
     passed = state.replicas[replica].step - state.ranks[replica, rank].synced
@@ -36,7 +36,7 @@ def settle(state: State, rules: Rules, replica: int, rank: int) -> None:
     state.ranks[replica, rank].used += grown
 
 
-@compiled
+@inlined
 def needed(state: State, rules: Rules, replica: int, rank: int) -> float:
     """Blocks the decoding sequences of a rank need in the coming step."""
     if rules.reserve == 1:
@@ -46,7 +46,7 @@ def needed(state: State, rules: Rules, replica: int, rank: int) -> float:
     return float(state.crossing[replica, rank, state.replicas[replica].step % rules.block])
 
 
-@compiled
+@inlined
 def safe_steps(state: State, rules: Rules, replica: int) -> int:
     """Steps for which no rank can run out of blocks, whoever needs them when; 0: look closer."""
     least = rules.ring
@@ -62,7 +62,7 @@ def safe_steps(state: State, rules: Rules, replica: int) -> int:
     return max(least, 0)
 
 
-@compiled
+@inlined
 def begin_growth(state: State, rules: Rules, replica: int, slot: int) -> None:
     """Note that a sequence decodes from the replica's coming step on; its rank is settled."""
     rank = state.slots[slot].rank
@@ -75,7 +75,7 @@ def begin_growth(state: State, rules: Rules, replica: int, slot: int) -> None:
     state.replicas[replica].context += state.slots[slot].prompt
 
 
-@compiled
+@inlined
 def end_growth(state: State, rules: Rules, replica: int, slot: int) -> float:
     """Note that a sequence stopped decoding, its rank settled; returns the blocks it holds."""
     rank = state.slots[slot].rank

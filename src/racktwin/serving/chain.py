@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from racktwin.serving.compiled import compiled
+from racktwin.serving.compiled import compiled, inlined
 from racktwin.serving.fleet import Rules, State
 
 
-@compiled
+@inlined
 def take_slot(state: State) -> int:
     """A free slot; the caller has made sure there is one."""
     state.counts[0] -= 1
     return state.free[state.counts[0]]
 
 
-@compiled
+@inlined
 def free_slot(state: State, slot: int) -> None:
     """Give a slot back."""
     state.free[state.counts[0]] = slot
     state.counts[0] += 1
 
 
-@compiled
+@inlined
 def wait_behind(state: State, replica: int, rank: int, slot: int) -> None:
     """Append to a rank's queue, behind everyone of the same or a more urgent priority."""
     head = state.ranks[replica, rank].queue_head
@@ -62,7 +62,7 @@ def wait_first(state: State, replica: int, rank: int, slot: int) -> None:
     state.ranks[replica, rank].queued += 1
 
 
-@compiled
+@inlined
 def next_waiting(state: State, replica: int, rank: int) -> int:
     """Take the head of a rank's queue, which must not be empty."""
     slot = state.ranks[replica, rank].queue_head
@@ -74,7 +74,7 @@ def next_waiting(state: State, replica: int, rank: int) -> int:
     return slot
 
 
-@compiled
+@inlined
 def run(state: State, replica: int, rank: int, slot: int) -> None:
     """Append to the running list of a rank as its newest."""
     newest = state.ranks[replica, rank].newest
@@ -87,7 +87,7 @@ def run(state: State, replica: int, rank: int, slot: int) -> None:
     state.ranks[replica, rank].running += 1
 
 
-@compiled
+@inlined
 def stop(state: State, replica: int, rank: int, slot: int) -> None:
     """Take out of the running list."""
     older, newer = state.slots[slot].older, state.slots[slot].newer
@@ -102,7 +102,7 @@ def stop(state: State, replica: int, rank: int, slot: int) -> None:
     state.ranks[replica, rank].running -= 1
 
 
-@compiled
+@inlined
 def note_fresh(state: State, replica: int, slot: int) -> None:
     """The next decode step gives a running request, which is in no queue, its second token."""
     state.slots[slot].following = state.replicas[replica].fresh
@@ -122,7 +122,7 @@ def drop_fresh(state: State, replica: int, slot: int) -> None:
     state.slots[before].following = after
 
 
-@compiled
+@inlined
 def give_second(state: State, replica: int, time: float) -> None:
     """A decode step has ended at `time` (s): those that are fresh have their second token."""
     slot = state.replicas[replica].fresh
@@ -132,7 +132,7 @@ def give_second(state: State, replica: int, time: float) -> None:
     state.replicas[replica].fresh = -1
 
 
-@compiled
+@inlined
 def note_end(state: State, rules: Rules, replica: int, slot: int, step: int) -> None:
     """Hang into the ring: the request ends when `step` steps are done."""
     place = step & (rules.ring - 1)
@@ -157,7 +157,7 @@ def drop_end(state: State, rules: Rules, replica: int, slot: int) -> None:
         state.slots[after].before_in_step = before
 
 
-@compiled
+@inlined
 def reversed_in_step(state: State, slot: int) -> int:
     """Turn a chain of requests of one step round, so that the oldest comes first; its new head."""
     before = -1
@@ -168,7 +168,7 @@ def reversed_in_step(state: State, slot: int) -> int:
     return before
 
 
-@compiled
+@inlined
 def next_end(state: State, rules: Rules, replica: int) -> int:
     """Steps until the next request ends, from the replica's current step; ring size when none."""
     step = state.replicas[replica].step

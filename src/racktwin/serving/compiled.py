@@ -1,4 +1,4 @@
-"""The decorator of the simulation's compiled functions."""
+"""The decorators of the simulation's compiled functions."""
 
 from __future__ import annotations
 
@@ -6,4 +6,6 @@ from pathlib import Path
 
 from racktwin.compiled import Compiler
 
-compiled = Compiler("racktwin.serving", Path(__file__).parent)
+# Branches, not loops to vectorise: level 1 is as fast as 3 and compiled in half the time.
+compiled = Compiler("racktwin.serving", Path(__file__).parent, level=1)
+inlined = compiled.inlined

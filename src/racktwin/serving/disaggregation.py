@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from racktwin.serving.compiled import compiled
+from racktwin.serving.completion import end_step
 from racktwin.serving.fleet import State
 from racktwin.serving.flow import Flow, next_arrival, release
 from racktwin.serving.handover import (
@@ -19,7 +20,7 @@ from racktwin.serving.handover import (
     line_up,
     scope_of,
 )
-from racktwin.serving.kernel import begin, end_step
+from racktwin.serving.kernel import begin
 from racktwin.serving.recovery import to_compute
 from racktwin.serving.routed import come, first_to_step
 from racktwin.serving.sharing import room_for_units

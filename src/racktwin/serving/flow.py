@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from racktwin.serving.compiled import compiled
+from racktwin.serving.compiled import compiled, inlined
 from racktwin.serving.fleet import Floats, Ints, record
 
 
@@ -53,7 +53,7 @@ AGAIN = record(
 STREAM, SIZE, SEEN, OPEN, HELD, AWAY = range(6)
 
 
-@compiled
+@inlined
 def earlier(heap: NDArray[Any], one: int, other: int) -> bool:
     """Whether entry `one` of a heap (s, number) comes before entry `other`."""
     if heap[one].time != heap[other].time:
@@ -61,7 +61,7 @@ def earlier(heap: NDArray[Any], one: int, other: int) -> bool:
     return heap[one].number < heap[other].number
 
 
-@compiled
+@inlined
 def swap(heap: NDArray[Any], one: int, other: int) -> None:
     """Exchange two entries of a heap (s, number)."""
     time, number = heap[one].time, heap[one].number
@@ -144,7 +144,7 @@ def release(flow: Flow, number: int, time: float, begun: float) -> None:
         let_in(flow, follower, time)
 
 
-@compiled
+@inlined
 def next_arrival(flow: Flow) -> tuple[float, int]:
     """Time and number of the next request, (inf, -1) when none is known."""
     time, number = np.inf, -1
@@ -158,7 +158,7 @@ def next_arrival(flow: Flow) -> tuple[float, int]:
     return time, number
 
 
-@compiled
+@inlined
 def take_arrival(flow: Flow, number: int) -> None:
     """Take the request `next_arrival` named off the stream or the heap."""
     if flow.marks[SIZE] and flow.heap[0].number == number:

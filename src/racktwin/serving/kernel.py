@@ -3,35 +3,13 @@
 from __future__ import annotations
 
 from racktwin.engine.cost import Array
-from racktwin.serving.batching import Draft, compose, start_decoding
-from racktwin.serving.blocks import blocks_of, end_growth, safe_steps, settle
-from racktwin.serving.chain import (
-    free_slot,
-    give_second,
-    next_end,
-    reversed_in_step,
-    stop,
-    take_slot,
-    wait_behind,
-)
+from racktwin.serving.batching import Draft, compose
+from racktwin.serving.blocks import safe_steps
+from racktwin.serving.chain import give_second, next_end, take_slot, wait_behind
 from racktwin.serving.clock import SPACING, Clock
-from racktwin.serving.compiled import compiled
-from racktwin.serving.fleet import (
-    BATCH,
-    BLOCKS,
-    BUSY,
-    DECODED,
-    DECODES,
-    FINISHED,
-    IDLE,
-    JOULES,
-    PREFILLED,
-    PROMPTS,
-    STEPS,
-    Ints,
-    Rules,
-    State,
-)
+from racktwin.serving.compiled import compiled, inlined
+from racktwin.serving.completion import account, end_sequences, end_step, ends_now
+from racktwin.serving.fleet import DECODES, PROMPTS, Ints, Rules, State
 from racktwin.serving.lookup import (
     attended,
     base_seconds,
@@ -41,13 +19,13 @@ from racktwin.serving.lookup import (
     joules,
     work_row,
 )
-from racktwin.serving.offload import load_seconds, spread, use
+from racktwin.serving.offload import load_seconds, spread
 from racktwin.serving.prefix_cache import OWED
 from racktwin.serving.router import seat
-from racktwin.serving.sharing import leave_answer, room_for_units, share, units_of
+from racktwin.serving.sharing import room_for_units
 
 
-@compiled
+@inlined
 def enqueue(
     state: State,
     rules: Rules,
@@ -87,142 +65,7 @@ def enqueue(
     return slot
 
 
-@compiled
-def finish(state: State, rules: Rules, replica: int, slot: int, time: float) -> None:
-    """Write the result of a request that is not running any more, and free its slot."""
-    at = state.counts[1]
-    state.results[at].number, state.results[at].arrival = (
-        state.slots[slot].number,
-        state.slots[slot].arrival,
-    )
-    state.results[at].admitted, state.results[at].first = (
-        state.slots[slot].admitted,
-        state.slots[slot].first,
-    )
-    state.results[at].second, state.results[at].finish = state.slots[slot].second, time
-    state.results[at].output = state.slots[slot].output
-    state.results[at].cached, state.results[at].losses = (
-        state.slots[slot].cached,
-        state.slots[slot].losses,
-    )
-    state.results[at].cached_host = state.slots[slot].cached_host
-    state.results[at].cached_shared = state.slots[slot].cached_shared
-    state.results[at].replica, state.results[at].rank = replica, state.slots[slot].rank
-    state.counts[1] += 1
-    state.sums[FINISHED] += 1
-    state.replicas[replica].outstanding -= 1
-    stop(state, replica, state.slots[slot].rank, slot)
-    free_slot(state, slot)
-
-
-@compiled
-def free_ended(state: State, rules: Rules, replica: int, slot: int, blocks: float) -> None:
-    """A request has ended and gives back its `blocks` blocks; its rank is settled."""
-    if rules.unit:
-        leave_answer(state, rules, replica, slot, blocks)
-    else:
-        state.ranks[replica, state.slots[slot].rank].used -= blocks
-
-
-@compiled
-def end_sequences(state: State, rules: Rules, replica: int, time: float) -> None:
-    """Finish the sequences whose last step was just done."""
-    place = state.replicas[replica].step & (rules.ring - 1)
-    slot = state.ring[replica, place]
-    state.ring[replica, place] = -1
-    if rules.unit:  # the order in which blocks become idle matters
-        slot = reversed_in_step(state, slot)
-    while slot >= 0:
-        after = state.slots[slot].after_in_step
-        rank = state.slots[slot].rank
-        settle(state, rules, replica, rank)
-        free_ended(state, rules, replica, slot, end_growth(state, rules, replica, slot))
-        finish(state, rules, replica, slot, time)
-        slot = after
-
-
-@compiled
-def share_prompt(state: State, rules: Rules, replica: int, slot: int) -> None:
-    """The full blocks of a prompt that was just computed can be found from now on."""
-    rank, row = state.slots[slot].rank, state.slots[slot].number
-    settle(state, rules, replica, rank)
-    end = min(units_of(state, row), state.slots[slot].prompt // rules.unit)
-    begin = state.slots[slot].units
-    state.slots[slot].units = share(state, rules, replica, rank, row, begin, end)
-    use(state, rules, replica * rules.ranks + rank, row, end)
-
-
-@compiled
-def end_prompts(state: State, rules: Rules, replica: int, done: int, time: float) -> None:
-    """Give the completed prompts their first token; they decode from the coming step on."""
-    done = reversed_in_step(state, done)
-    while done >= 0:
-        slot, done = done, state.slots[done].after_in_step
-        if state.slots[slot].first < 0:
-            state.slots[slot].first = time
-        elif state.slots[slot].second < 0 and state.slots[slot].left < state.slots[slot].output:
-            state.slots[slot].second = time
-        state.slots[slot].left -= 1
-        rank = state.slots[slot].rank
-        if rules.unit:
-            share_prompt(state, rules, replica, slot)
-        if state.slots[slot].left:
-            start_decoding(state, rules, replica, slot)
-            continue
-        settle(state, rules, replica, rank)
-        held = (
-            state.slots[slot].held
-            if rules.reserve == 1
-            else blocks_of(state.slots[slot].prompt, rules)
-        )
-        free_ended(state, rules, replica, slot, float(held))
-        finish(state, rules, replica, slot, time)
-
-
-@compiled
-def note_step(
-    state: State, replica: int, begin: float, end: float, steps: int, prefilled: float
-) -> None:
-    """Log a stretch from `begin` to `end` (s), with tokens prefilled, while there is room."""
-    at = state.logged[0]
-    if at >= len(state.log):
-        return
-    state.log[at].begin, state.log[at].end = begin, end
-    state.log[at].tokens, state.log[at].steps = prefilled, steps
-    state.log[at].replica, state.log[at].batch = replica, state.replicas[replica].decoding
-    state.logged[0] += 1
-
-
-@compiled
-def account(
-    state: State,
-    rules: Rules,
-    replica: int,
-    end: float,
-    seconds: float,
-    energy: float,
-    steps: int,
-    decoded: float,
-    prefilled: float,
-) -> None:
-    """Add what a stretch of steps that ended at `end` (s) did to the sums.
-
-    s, J, steps, tokens decoded and prefilled.
-    """
-    if end > state.window[0] and end - seconds < state.window[1]:
-        note_step(state, replica, end - seconds, end, steps, prefilled)
-    sums = state.sums
-    sums[BUSY] += seconds
-    sums[STEPS] += steps
-    sums[JOULES] += energy
-    sums[DECODED] += decoded
-    sums[PREFILLED] += prefilled
-    sums[BATCH] += seconds * state.replicas[replica].decoding
-    context = state.replicas[replica].context - decoded / 2  # on average over the stretch
-    sums[BLOCKS] += seconds * (context / rules.block - state.replicas[replica].shared)
-
-
-@compiled
+@inlined
 def fullest(state: State, rules: Rules, replica: int) -> int:
     """Decoding sequences of the rank that has most."""
     if state.replicas[replica].stale:
@@ -233,7 +76,7 @@ def fullest(state: State, rules: Rules, replica: int) -> int:
     return state.replicas[replica].most
 
 
-@compiled
+@inlined
 def begin_step(
     state: State,
     replica: int,
@@ -253,33 +96,7 @@ def begin_step(
     state.replicas[replica].computing, state.replicas[replica].done = computing, done
 
 
-@compiled
-def end_step(state: State, rules: Rules, replica: int) -> None:
-    """The step under way ends, and only now counts what it does."""
-    time, won, decodes = state.replicas[replica].now, 0.0, False
-    if state.replicas[replica].under_way == DECODES:  # `step` counts decode steps
-        decodes = True
-        won = rules.gain * state.replicas[replica].decoding
-        state.replicas[replica].step += 1
-        state.replicas[replica].context += won
-    state.replicas[replica].under_way = IDLE
-    seconds, energy = state.replicas[replica].seconds, state.replicas[replica].joules
-    computed = state.replicas[replica].computing
-    state.replicas[replica].pending -= computed
-    account(state, rules, replica, time, seconds, energy, 1, won, float(computed))
-    if decodes:
-        give_second(state, replica, time)
-        end_sequences(state, rules, replica, time)
-    end_prompts(state, rules, replica, state.replicas[replica].done, time)
-    slot = reversed_in_step(state, state.replicas[replica].landed)
-    state.replicas[replica].landed = -1
-    while slot >= 0:
-        after = state.slots[slot].after_in_step
-        start_decoding(state, rules, replica, slot)
-        slot = after
-
-
-@compiled
+@inlined
 def decode_stretch(
     state: State, rules: Rules, clock: Clock, replica: int, until: float, steps: int
 ) -> int:
@@ -327,7 +144,7 @@ def decode_stretch(
         state.replicas[replica].step += whole
         give_second(state, replica, one)
         account(state, rules, replica, ended, ended - begin, spent, whole, won, 0.0)
-    if whole == taken:
+    if whole == taken and ends_now(state, rules, replica):
         end_sequences(state, rules, replica, time)
     return taken
 
@@ -370,29 +187,51 @@ def loaded_step(
     begin_step(state, replica, kind, end, seconds, energy, int(new), done)
 
 
-@compiled
-def admits(state: State, rules: Rules, replica: int) -> bool:
-    """Whether queued prompts may start in the coming step, or wait until every rank has one.
+@inlined
+def unbalanced(state: State, rules: Rules, replica: int) -> bool:
+    """Whether queued prompts are held back until every rank has one (attention-DP balance).
 
-    Not longer than to every `balance`-th step, and not when a rank has prompts alone. (One that has
-    nothing at all decodes a dummy.)
+    Not when a rank has prompts alone. (One that has nothing at all decodes a dummy.)
     """
-    if rules.balance == 0:
-        return True
     ready, decoding = 0, 0
     for rank in range(rules.ranks):
         own = state.ranks[replica, rank]
         ready += own.partial >= 0 or (own.queued > 0 and own.running < rules.max_batch)
         decoding += own.batch > 0 or own.running + own.queued == 0
+    return ready < rules.ranks and decoding == rules.ranks
+
+
+@inlined
+def admits(state: State, rules: Rules, replica: int) -> bool:
+    """Whether queued prompts may start in the coming step, at least every `balance`-th."""
+    if rules.balance == 0:
+        return True
     state.replicas[replica].held_back += 1
-    held = ready < rules.ranks and decoding == rules.ranks
-    if held and state.replicas[replica].held_back < rules.balance:
+    waited = state.replicas[replica].held_back >= rules.balance
+    if not waited and unbalanced(state, rules, replica):
         return False
     state.replicas[replica].held_back = 0
     return True
 
 
-@compiled
+@inlined
+def alike(state: State, rules: Rules, replica: int) -> int:
+    """Steps ahead, all of pure decoding, in which nobody joins, gives way or ends but in the last.
+
+    0: the next one has to be composed.
+    """
+    if state.replicas[replica].prefilling or state.replicas[replica].decoding == 0:
+        return 0
+    steps = min(next_end(state, rules, replica), safe_steps(state, rules, replica))
+    if state.replicas[replica].waiting:
+        held = rules.balance - 1 - state.replicas[replica].held_back
+        if held <= 0 or steps == 0 or not unbalanced(state, rules, replica):
+            return 0
+        steps = min(steps, held)
+    return steps
+
+
+@inlined
 def begin(
     state: State, rules: Rules, clock: Clock, draft: Draft, replica: int, until: float
 ) -> None:
@@ -400,29 +239,24 @@ def begin(
 
     The last is under way, unless it was done before `until`.
     """
-    steps = 1
-    quiet = state.replicas[replica].waiting == 0 and state.replicas[replica].prefilling == 0
-    if quiet:
-        if state.replicas[replica].decoding == 0:
-            state.replicas[replica].busy = False
-            return
-        steps = min(next_end(state, rules, replica), safe_steps(state, rules, replica))
-    composing = not quiet or steps == 0
-    if composing:
+    waiting, decoding = state.replicas[replica].waiting, state.replicas[replica].decoding
+    if waiting + decoding + state.replicas[replica].prefilling == 0:
+        state.replicas[replica].busy = False
+        return
+    steps = alike(state, rules, replica)
+    if steps == 0:
         admitting = admits(state, rules, replica)
-        time = state.replicas[replica].now
-        done = compose(state, rules, draft, replica, time, admitting)
+        done = compose(state, rules, draft, replica, state.replicas[replica].now, admitting)
         if draft.new.sum() > 0:
             loaded_step(state, rules, clock, draft, replica, done)
             return
         if state.replicas[replica].decoding == 0:  # nothing that waits fits, nothing runs
             state.replicas[replica].busy = False
             return
-        steps = 1
-    taken = decode_stretch(state, rules, clock, replica, until, steps)
-    if rules.balance and not composing:
+    taken = decode_stretch(state, rules, clock, replica, until, max(steps, 1))
+    if steps and rules.balance:
         waited = state.replicas[replica].held_back + taken
-        state.replicas[replica].held_back = waited % rules.balance
+        state.replicas[replica].held_back = waited if waiting else waited % rules.balance
 
 
 @compiled

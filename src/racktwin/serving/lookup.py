@@ -6,12 +6,12 @@ import numpy as np
 
 from racktwin.engine.cost import Array
 from racktwin.serving.clock import SPACING, Clock
-from racktwin.serving.compiled import compiled
+from racktwin.serving.compiled import inlined
 
 GRAIN = 4096.0  # parts of a token that means are counted in
 
 
-@compiled
+@inlined
 def between(column: Array, position: float) -> float:
     """`column` (s or J) at a fractional index, linear between entries, and on beyond the last.
 
@@ -21,7 +21,7 @@ def between(column: Array, position: float) -> float:
     return column[low] + (position - low) * (column[low + 1] - column[low])
 
 
-@compiled
+@inlined
 def cell(axis: Array, value: float) -> tuple[int, float]:
     """Index of the cell of `axis` (tokens or counts) `value` lies in, and how far into it, 0..1."""
     low = np.searchsorted(axis, value, side="right") - 1
@@ -30,7 +30,7 @@ def cell(axis: Array, value: float) -> tuple[int, float]:
     return low, min(max(share, 0.0), 1.0)
 
 
-@compiled
+@inlined
 def attended(clock: Clock, table: Array, prompts: float, new: float, behind: float) -> float:
     """Attention of `prompts` prompts of `new` tokens behind `behind` cached ones, from `table`."""
     i, a = cell(clock.prompts, prompts)
@@ -45,7 +45,7 @@ def attended(clock: Clock, table: Array, prompts: float, new: float, behind: flo
     return total
 
 
-@compiled
+@inlined
 def depth(context: float, batch: int) -> float:
     """Mean cached tokens of `batch` sequences with `context` together, cut to 1/4096 of a token.
 
@@ -55,25 +55,25 @@ def depth(context: float, batch: int) -> float:
     return np.floor(context / batch * GRAIN) / GRAIN
 
 
-@compiled
+@inlined
 def base_seconds(clock: Clock, fullest: int, mean: float) -> float:
     """Work on tokens, s: `fullest` of the fullest rank, `mean` over the ranks."""
     return clock.host + between(clock.alone, float(fullest)) + between(clock.shared, mean)
 
 
-@compiled
+@inlined
 def decode_seconds(clock: Clock, batch: int, context: float) -> float:
     """Attention of `batch` sequences of the fullest rank at the mean `context`, s."""
     return between(clock.decode[batch], context / SPACING)
 
 
-@compiled
+@inlined
 def work_row(clock: Clock, batch: float) -> int:
     """Row of `clock.decode_work` that stands for `batch` sequences per rank on average."""
     return min(int(np.ceil(batch)), len(clock.decode_work) - 1)
 
 
-@compiled
+@inlined
 def joules(clock: Clock, seconds: float, tokens: float, batch: float, context: float) -> float:
     """Energy of a GPU over a step, J: idle floor, work on `tokens` and on `batch` sequences."""
     work = between(clock.work, tokens)

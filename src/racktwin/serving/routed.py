@@ -11,9 +11,10 @@ import numpy as np
 from racktwin.serving.batching import Draft
 from racktwin.serving.clock import Clock
 from racktwin.serving.compiled import compiled
+from racktwin.serving.completion import end_step
 from racktwin.serving.fleet import IDLE, Rules, State
 from racktwin.serving.flow import HELD, SEEN, Flow, next_arrival, release, take_arrival
-from racktwin.serving.kernel import advance, begin, end_step, enqueue
+from racktwin.serving.kernel import advance, begin, enqueue
 from racktwin.serving.recovery import (
     hold,
     leave_drained,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from racktwin.serving.compiled import compiled
+from racktwin.serving.compiled import compiled, inlined
 from racktwin.serving.fleet import EACH, NEXT, OPEN, SCOPES, TURN, Rules, State
 from racktwin.serving.sharing import prefix_on, prefix_units
 
@@ -39,7 +39,7 @@ def mixed(value: np.uint64) -> np.uint64:
     return np.uint64(value ^ (value >> np.uint64(31)))
 
 
-@compiled
+@inlined
 def load(state: State, rules: Rules, policy: int, replica: int) -> float:
     """What a policy compares: requests, tokens cached or to prefill, tokens to prefill."""
     if policy == LEAST_KV:

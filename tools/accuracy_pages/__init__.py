@@ -1,1 +1,0 @@
-"""Pages and charts of how far predictions lie from published measurements."""
