@@ -216,8 +216,7 @@ class Simulation:
             made[self.prompts] = self.tiers.rules(made[self.prompts])
         held = (each.blocks * each.block for each in made.values())
         self.longest = min(asked.model.architecture.context, *held)
-        longest = min(int(size.max()), self.longest)
-        pools = {role: self._pool(role, each, longest) for role, each in made.items()}
+        pools = {role: self._pool(role, each) for role, each in made.items()}
         policy, recovery = ROUTERS.index(order.router), self._recovery()
         if "serve" not in pools:
             start, pace = transfer_time(asked, self.served.memory)
@@ -248,7 +247,7 @@ class Simulation:
         scaled = any(pool.autoscale for pool in self.deployment.pools.values())
         return Recovery() if scaled else None
 
-    def _pool(self, role: str, made: Rules, longest: int) -> Pool:
+    def _pool(self, role: str, made: Rules) -> Pool:
         deployment = self.deployment
         pool, stages = deployment.pools[role], deployment.pools[role].layout.pipeline
         replicas = deployment.copies * pool.most
@@ -261,7 +260,7 @@ class Simulation:
             scaling=scaling(self.served, role, scopes) if pool.autoscale else None,
             outages=self.order.outages.of(role, replicas) if self.order.outages else (),
         )
-        sized = sized_clock(self.served.tables[role], made, longest)
+        sized = sized_clock(self.served.tables[role], made, self.longest)
         found = Pool(replicas * stages, made, sized, scopes=scopes, crew=crew)
         found.room_for_log(DRAWN if self.order.window else LOGGED)
         return found
