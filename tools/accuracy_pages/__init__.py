@@ -1,0 +1,1 @@
+"""Pages and charts of how far predictions lie from published measurements."""
