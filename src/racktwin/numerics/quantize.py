@@ -143,7 +143,9 @@ def _scales(
     if made.scale == "e8m0":
         return divisors, loops.e8m0_scales(most, EXPONENTS[made.element], up, codes, divisors)
     values = most.view(np.float32)
-    divisors[:] = np.where(values > 0, values / np.float32(LARGEST[made.element]), 1)
+    least = np.finfo(np.float32).tiny  # a smaller scale would be lost to rounding
+    needed = np.maximum(values / np.float32(LARGEST[made.element]), least)
+    divisors[:] = np.where(values > 0, needed, 1)
     scales[:] = divisors
     return divisors, int((~np.isfinite(values)).sum())
 
