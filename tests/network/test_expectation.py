@@ -11,6 +11,8 @@ from racktwin import hardware
 from racktwin.finding import BadInput
 from racktwin.hardware import Place
 from racktwin.network import sharp, textbook
+from racktwin.network.algorithm import ALL
+from racktwin.network.channels import group
 from racktwin.network.expectation import ASKED, Question, expect
 from racktwin.network.volume import OPERATIONS
 from racktwin.network.way import Way
@@ -172,3 +174,36 @@ def test_four_hdr_nics() -> None:
         [4 * GIB],
     )
     assert found.share * found.size[0] / found.calibrated[0] / 1e9 == pytest.approx(96, rel=0.04)
+
+
+@pytest.mark.parametrize("name", ["azure-nd-gb300-v6", "azure-nd-h100-v5"])
+@pytest.mark.parametrize("reducing", [False, True])
+@pytest.mark.parametrize("stride", [1, 72])
+def test_every_algorithm_answers_for_itself(name: str, reducing: bool, stride: int) -> None:
+    """Held to one that can run, the answer is that one's, and no quicker than the bound."""
+    place = hardware.cluster(name).place(16, stride)
+    reducing = reducing and place.domains > 1
+    seen = group(place, hardware.cluster(name), sharp=reducing)
+    answered = 0
+    for operation in ("all_reduce", "all_gather", "reduce_scatter", "broadcast"):
+        for algorithm, each in ALL.items():
+            question = asked(operation, name, 16, stride, algorithm=algorithm, sharp=reducing)
+            if each.refuses(operation, seen):
+                with pytest.raises(BadInput, match=f"{algorithm} is not possible here"):
+                    expect(question, [1e6])
+                continue
+            found = expect(question, [1e3, 1e6, 1e9])
+            assert np.all(np.isfinite(found.calibrated))
+            assert np.all(found.calibrated >= found.bound)
+            assert f"{algorithm} by NCCL's model" in found.evidence.name
+            in_fabric = reducing and algorithm in ("nvls", "collnet_direct", "collnet_chain")
+            assert ("SHARP" in found.evidence.name) == in_fabric
+            answered += 1
+    assert answered >= 5
+
+
+def test_parallel_trees_are_not_rings_by_another_name() -> None:
+    """An all-gather of 8 GPUs in 8 racks: NCCL plans PAT with 3/4 of a ring's bandwidth."""
+    ring = expect(asked("all_gather", "azure-nd-gb300-v6", 8, 72, algorithm="ring"), [16 * GIB])
+    pat = expect(asked("all_gather", "azure-nd-gb300-v6", 8, 72, algorithm="pat"), [16 * GIB])
+    assert pat.calibrated[0] / ring.calibrated[0] == pytest.approx(4 / 3, rel=0.01)

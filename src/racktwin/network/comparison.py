@@ -133,19 +133,26 @@ def _no_sharp(question: Question) -> Question | None:
     return _with(question, sharp=False) if question.way.sharp else None
 
 
-def _nic_share(share: float) -> Changed:
-    def change(question: Question) -> Question | None:
-        if question.place.domains < 2:
-            return None
-        return _with(question, nic=question.way.nic * share)
+def _nic_share(question: Question, share: float) -> Question | None:
+    if question.place.domains < 2:
+        return None
+    return _with(question, nic=question.way.nic * share)
 
-    return change
+
+def _half_of_nics(question: Question) -> Question | None:
+    return _nic_share(question, 1 / 2)
+
+
+def _lost_plane(question: Question) -> Question | None:
+    """One of the parts that a port is made of is gone, on every NIC."""
+    planes = question.cluster.fabric.switch.planes
+    return _nic_share(question, 1 - 1 / planes) if planes > 1 else None
 
 
 def _lost_nic(question: Question) -> Question | None:
     """One of the NICs of a host is gone, the others carry its traffic."""
     count = question.place.per_host
-    return _nic_share((count - 1) / count)(question) if count > 1 else None
+    return _nic_share(question, 1 - 1 / count) if count > 1 else None
 
 
 def _over_nics(question: Question) -> Question | None:
@@ -157,27 +164,30 @@ def _over_nics(question: Question) -> Question | None:
     return msgspec.structs.replace(question, place=apart)
 
 
-def _nvlink_share(lost: int) -> Changed:
-    def change(question: Question) -> Question | None:
-        rack = question.cluster.rack
-        count = int(rack.switches or rack.host.switches)
-        if count <= lost or question.place.per_domain < 2:
-            return None
-        return _with(question, nvlink=question.way.nvlink * (count - lost) / count)
+def _lost_chip(question: Question) -> Question | None:
+    rack = question.cluster.rack
+    return _nvlink_share(question, 1 / int(rack.switches or rack.host.switches or 1))
 
-    return change
+
+def _lost_tray(question: Question) -> Question | None:
+    trays = int(question.cluster.rack.trays)
+    return _nvlink_share(question, 1 / trays) if trays > 1 else None
+
+
+def _nvlink_share(question: Question, lost: float) -> Question | None:
+    if lost >= 1 or question.place.per_domain < 2:
+        return None
+    return _with(question, nvlink=question.way.nvlink * (1 - lost))
 
 
 SUSPECTS: dict[str, Changed] = {
     "rings instead of the reducing switch (NCCL_NVLS_ENABLE, IMEX, fabric manager)": _ring,
     "trees instead of rings or switches (NCCL_ALGO)": _tree,
     "no SHARP between domains (NCCL_COLLNET_ENABLE, aggregation manager)": _no_sharp,
-    "one plane of the NICs lost": _nic_share(0.75),
+    "one plane of the NICs lost": _lost_plane,
     "one NIC (rail) of a host lost": _lost_nic,
-    "half of the NIC bandwidth (two planes, one port of two, or half of the rails)": _nic_share(
-        0.5
-    ),
+    "half of the NIC bandwidth (two planes, one port of two, or half of the rails)": _half_of_nics,
     "hosts joined by NICs instead of NVLink (MNNVL off: NCCL_MNNVL_ENABLE, IMEX)": _over_nics,
-    "one NVLink switch chip lost": _nvlink_share(1),
-    "one NVLink switch tray lost": _nvlink_share(2),
+    "one NVLink switch chip lost": _lost_chip,
+    "one NVLink switch tray lost": _lost_tray,
 }

@@ -92,14 +92,16 @@ class Expectation(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def binds(self) -> str:
         """Which links the bound is of."""
-        place, cluster = self.question.place, self.question.cluster
+        place, cluster, way = self.question.place, self.question.cluster, self.question.way
+        nvlink, nic = cluster.nvlink * way.nvlink, cluster.nic * way.nic
+        near = f"NVLink of a GPU, {nvlink / 1e9:,.0f} GB/s each way"
         if place.domains == 1:
-            return f"NVLink of a GPU, {cluster.nvlink / 1e9:,.0f} GB/s each way"
-        inside = least_share("all_gather", place.per_domain) / cluster.nvlink
-        outside = 1.0 / smallest_domain(place) / cluster.nic
-        if self.question.operation == "all_to_all" or outside > inside:
-            return f"the NIC of a GPU, {cluster.nic / 1e9:,.0f} GB/s each way"
-        return f"NVLink of a GPU, {cluster.nvlink / 1e9:,.0f} GB/s each way"
+            return near
+        inside = least_share("all_gather", place.per_domain) / nvlink
+        outside = 1.0 / smallest_domain(place) / nic
+        if self.question.operation in ("all_to_all", SEND) or outside > inside:
+            return f"the NIC of a GPU, {nic / 1e9:,.0f} GB/s each way"
+        return near
 
 
 def bus_share(operation: str, ranks: int) -> float:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from racktwin.estimate import Evidence
 from racktwin.hardware import Cluster, Place
 from racktwin.network import domain, sharp
+from racktwin.network.algorithm import ALL
 from racktwin.network.bound import bound, smallest_domain
 from racktwin.network.channels import group
 from racktwin.network.curve import Array, smooth_sum
@@ -22,6 +23,8 @@ from racktwin.network.nccl import quickest
 from racktwin.network.volume import Operation, wire_share
 from racktwin.network.way import USUAL, Way
 
+SHARP = ("", "nvls", "collnet_direct", "collnet_chain")
+"""Algorithms that let the switches between domains reduce, where these can."""
 SWITCHED = ("nvls", "nvls_tree", "collnet_direct", "collnet_chain")
 """Algorithms that reduce in switches, each domain sending its part once over the NICs."""
 
@@ -48,7 +51,7 @@ def seconds(
         if way.algorithm:
             time = time * _against_like(operation, size, place, cluster, way)
             name = f"{name}, {way.algorithm} by NCCL's model"
-        reduced = ", SHARP" if way.sharp else ""
+        reduced = ", SHARP" if _in_fabric(operation, way) else ""
         evidence = Evidence("formula", f"{name}{reduced}; {nic_bandwidth(cluster, way)[1]}")
     return np.maximum(time, bound(operation, size, place, cluster, way)), evidence
 
@@ -65,12 +68,17 @@ def _two_tiers(
     return np.asarray(latency + smooth_sum(inner, outer, tiers().overlap))
 
 
+def _in_fabric(operation: Operation, way: Way) -> bool:
+    """Whether the switches between domains reduce."""
+    return way.sharp and way.algorithm in SHARP and operation != "all_to_all"
+
+
 def _rings(place: Place, way: Way) -> bool:
     """Whether rings visit every rank; else switches reduce inside a domain."""
-    if way.estimate == "ideal" or way.sharp:
-        return False
     if way.algorithm:
         return way.algorithm not in SWITCHED
+    if way.estimate == "ideal" or way.sharp:
+        return False
     return place.domains > tiers().switch_domains
 
 
@@ -78,11 +86,12 @@ def _against_like(
     operation: Operation, size: Array, place: Place, cluster: Cluster, way: Way
 ) -> Array:
     """An algorithm against the one of its kind that `_two_tiers` is, by NCCL's model; a ratio."""
-    like = "ring" if _rings(place, way) else "nvls_tree"
-    if way.sharp and way.algorithm in SWITCHED:
-        like = "nvls"
     found = group(place, cluster, sharp=way.sharp)
-    if way.algorithm == like or operation != "all_reduce":
+    kind: tuple[str, ...] = ("ring",)
+    if not _rings(place, way):
+        kind = SHARP[1:] if way.algorithm in SHARP else ("nvls_tree",)
+    like = next(each for each in kind if not ALL[each].refuses(operation, found))
+    if way.algorithm == like:
         return np.ones_like(size)
     asked = quickest(way.algorithm, operation, size, found)
     return np.asarray(asked / quickest(like, operation, size, found))
@@ -94,7 +103,7 @@ def _latency(
     """Start-up, s: a tree over domains; NCCL's rings and all-to-all visit every rank instead."""
     hop = float(tiers().nic_hop)
     passes = 2 if operation == "all_reduce" else 1
-    if way.sharp and operation != "all_to_all":
+    if _in_fabric(operation, way):
         return np.asarray(start + passes * sharp.latency(place, cluster))
     if way.estimate == "ideal" or operation == "all_reduce":
         return np.asarray(start + passes * np.ceil(np.log2(place.domains)) * hop)
@@ -109,7 +118,7 @@ def _outer(operation: Operation, size: Array, place: Place, cluster: Cluster, wa
     own = smallest_domain(place)
     if operation == "all_to_all":
         sent = 1.0 - own / place.ranks
-    elif way.sharp and operation == "all_reduce":
+    elif _in_fabric(operation, way) and operation == "all_reduce":
         sent = 1.0 / own
     else:
         ranks = place.ranks if _rings(place, way) else place.ranks / own
