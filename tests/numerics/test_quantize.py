@@ -99,6 +99,20 @@ def test_mx_scales_are_the_exponent_of_the_largest(name: str, top: int, values: 
         assert np.array_equal(found.packed, e2m1.pack(right.reshape(values.shape)))
 
 
+@pytest.mark.parametrize("name", ["mxfp4", "mxfp8", "mxfp8_e5m2"])
+@given(values=matrices)
+def test_scales_rounded_up_clip_nothing_and_no_smaller_ones_do(
+    name: str, values: np.ndarray
+) -> None:
+    found = quantize(values, name, round_up=True)
+    blocks = np.abs(values.reshape(len(values), -1, 32)).max(-1)
+    scale = found.scales.astype(np.float64)
+    reach = RECIPES[name].largest
+    inside = (blocks > 2.0**-100) & (blocks < 2.0**99)
+    assert np.all(blocks[inside] <= (scale * reach)[inside])
+    assert np.all(blocks[inside] > (scale / 2 * reach)[inside])
+
+
 def test_blocks_of_128_may_be_short() -> None:
     """1,000 rows and 130 columns: 8 x 2 scales, the last of 104 rows and 2 columns."""
     values = np.ones((1000, 130), np.float32)

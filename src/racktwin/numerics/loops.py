@@ -17,8 +17,8 @@ from racktwin.numerics.compiled import compiled
 Floats = npt.NDArray[np.float32]
 Bits = npt.NDArray[np.int32]
 Codes = npt.NDArray[np.uint8]
-# A float this large has steps of 1/2, 2^-9 and 2^-16: adding it rounds to them.
-HALVES, STEPS_9, STEPS_16 = np.float32(2.0**22), np.float32(2.0**14), np.float32(2.0**7)
+# A float this large has steps of 1/2, or of 2^-9: adding it rounds to them.
+HALVES, STEPS_9 = np.float32(2.0**22), np.float32(2.0**14)
 SIGNLESS, INFINITE, ONE = np.int32(0x7FFFFFFF), np.int32(0x7F800000), np.int32(0x3F800000)
 
 
@@ -108,6 +108,17 @@ def e8m0_scales(most: Bits, exponent: int, up: bool, scales: Codes, divisors: Fl
     return wrong
 
 
+@compiled.inlined
+def e2m1_code(scaled: float) -> int:
+    """The nearest E2M1 code of a value `scaled` by its block's divisor, any unit."""
+    size = min(abs(scaled), np.float32(6.0))
+    bits = np.float32(size).view(np.int32)
+    normal = ((bits + np.int32(0x1FFFFF) + ((bits >> 22) & 1)) >> 22) - np.int32(252)
+    small = np.float32(size + HALVES).view(np.int32) - np.int32(0x4A800000)
+    code = small if bits < ONE else normal
+    return code | ((np.float32(scaled).view(np.int32) >> 28) & 8)
+
+
 @compiled
 def e2m1_rows(
     values: Floats, divisors: Floats, tall: int, wide: int, packed: Codes, codes: Codes
@@ -121,13 +132,7 @@ def e2m1_rows(
         for block in range(divisors.shape[1]):
             divisor = divisors[row // tall, block]
             for column in range(block * wide, min(columns, block * wide + wide)):
-                scaled = values[row, column] / divisor
-                size = min(abs(scaled), np.float32(6.0))
-                bits = np.float32(size).view(np.int32)
-                normal = ((bits + np.int32(0x1FFFFF) + ((bits >> 22) & 1)) >> 22) - np.int32(252)
-                small = np.float32(size + HALVES).view(np.int32) - np.int32(0x4A800000)
-                code = small if bits < ONE else normal
-                codes[column] = np.uint8(code | ((np.float32(scaled).view(np.int32) >> 28) & 8))
+                codes[column] = np.uint8(e2m1_code(values[row, column] / divisor))
         for byte in range(packed.shape[1]):
             packed[row, byte] = codes[2 * byte] | (codes[2 * byte + 1] << np.uint8(4))
 
@@ -139,50 +144,44 @@ def e2m1_rows_of_16(values: Floats, divisors: Floats, packed: Codes, codes: Code
         for block in range(divisors.shape[1]):
             divisor = divisors[row, block]
             for place in range(16):
-                scaled = values[row, 16 * block + place] / divisor
-                size = min(abs(scaled), np.float32(6.0))
-                bits = np.float32(size).view(np.int32)
-                normal = ((bits + np.int32(0x1FFFFF) + ((bits >> 22) & 1)) >> 22) - np.int32(252)
-                small = np.float32(size + HALVES).view(np.int32) - np.int32(0x4A800000)
-                code = small if bits < ONE else normal
-                sign = (np.float32(scaled).view(np.int32) >> 28) & 8
-                codes[16 * block + place] = np.uint8(code | sign)
+                code = e2m1_code(values[row, 16 * block + place] / divisor)
+                codes[16 * block + place] = np.uint8(code)
         for byte in range(packed.shape[1]):
             packed[row, byte] = codes[2 * byte] | (codes[2 * byte + 1] << np.uint8(4))
 
 
 @compiled
-def e4m3_rows(values: Floats, divisors: Floats, tall: int, wide: int, codes: Codes) -> None:
-    """E4M3 codes of `values` over their block's divisor, any unit."""
+def float8_rows(
+    values: Floats,
+    divisors: Floats,
+    tall: int,
+    wide: int,
+    mantissa: int,
+    least: float,
+    most: float,
+    codes: Codes,
+) -> None:
+    """Codes of an 8-bit float of `values` over their block's divisor, any unit.
+
+    mantissa: its bits, a count; least, most: its smallest normal and its largest value, any unit.
+    """
     rows, columns = values.shape
+    shift = np.int32(23 - mantissa)
+    half = np.int32((1 << (22 - mantissa)) - 1)
+    first = np.float32(least)
+    offset = (first.view(np.int32) >> shift) - np.int32(1 << mantissa)
+    whole = np.float32(first * np.float32(1 << (23 - mantissa)))  # in steps of subnormals
+    steps = whole.view(np.int32)
     for row in range(rows):
         for block in range(divisors.shape[1]):
             divisor = divisors[row // tall, block]
             for column in range(block * wide, min(columns, block * wide + wide)):
                 scaled = values[row, column] / divisor
-                size = min(abs(scaled), np.float32(448.0))
+                size = min(abs(scaled), np.float32(most))
                 bits = np.float32(size).view(np.int32)
-                normal = ((bits + np.int32(0x7FFFF) + ((bits >> 20) & 1)) >> 20) - np.int32(960)
-                small = np.float32(size + STEPS_9).view(np.int32) - np.int32(0x46800000)
-                code = small if bits < np.int32(0x3C800000) else normal
-                sign = (np.float32(scaled).view(np.int32) >> 24) & 128
-                codes[row, column] = np.uint8(code | sign)
-
-
-@compiled
-def e5m2_rows(values: Floats, divisors: Floats, tall: int, wide: int, codes: Codes) -> None:
-    """E5M2 codes of `values` over their block's divisor, any unit."""
-    rows, columns = values.shape
-    for row in range(rows):
-        for block in range(divisors.shape[1]):
-            divisor = divisors[row // tall, block]
-            for column in range(block * wide, min(columns, block * wide + wide)):
-                scaled = values[row, column] / divisor
-                size = min(abs(scaled), np.float32(57344.0))
-                bits = np.float32(size).view(np.int32)
-                normal = ((bits + np.int32(0xFFFFF) + ((bits >> 21) & 1)) >> 21) - np.int32(448)
-                small = np.float32(size + STEPS_16).view(np.int32) - np.int32(0x43000000)
-                code = small if bits < np.int32(0x38800000) else normal
+                normal = ((bits + half + ((bits >> shift) & 1)) >> shift) - offset
+                small = np.float32(size + whole).view(np.int32) - steps
+                code = small if size < first else normal
                 sign = (np.float32(scaled).view(np.int32) >> 24) & 128
                 codes[row, column] = np.uint8(code | sign)
 

@@ -12,13 +12,12 @@ from racktwin.numerics import loops
 from racktwin.numerics.chunks import in_chunks
 from racktwin.numerics.least_error import least_error
 from racktwin.numerics.quantized import Quantized
-from racktwin.numerics.recipe import DTYPES, LARGEST, Recipe, recipe
+from racktwin.numerics.recipe import DTYPES, LARGEST, LEAST, MANTISSA, Recipe, recipe
 from racktwin.numerics.tensor import as_matrix, as_values
 
 Calibration = Literal["max", "mse"]
 CALIBRATIONS = ("max", "mse")
-FORMAT_MOST = 448.0  # of an E4M3 scale
-EXPONENTS = {"e2m1": 2, "e4m3": 8, "e5m2": 15}  # of the largest element of each
+ROWS = 256  # looked at together for the largest value
 
 
 def quantize(
@@ -112,16 +111,11 @@ def _tensor_scale(matrix: npt.NDArray[Any], made: Recipe, given: float | None) -
         if not 0 < given < np.inf:
             raise BadInput([Finding("tensor_scale", f"expected more than 0, found {given}")])
         return np.float32(given)
-    most = np.zeros(1, np.float32)
-
-    def run(part: slice) -> None:
-        piece = np.ascontiguousarray(matrix[part], np.float32)
-        if piece.size:
-            most[0] = max(most[0], np.abs(piece).max())
-
-    for part in (slice(begin, begin + 256) for begin in range(0, len(matrix), 256)):
-        run(part)
-    found = most[0] / np.float32(made.largest * FORMAT_MOST)
+    most = np.float32(0.0)
+    for begin in range(0, len(matrix), ROWS):
+        piece = np.abs(matrix[begin : begin + ROWS].astype(np.float32))
+        most = max(most, piece.max(initial=0.0))
+    found = np.float32(most) / np.float32(made.largest * LARGEST[made.scale])
     return found if np.isfinite(found) and found > 0 else np.float32(1.0)
 
 
@@ -141,7 +135,7 @@ def _scales(
         reach: Any = np.float32(made.largest) * whole
         return divisors, loops.e4m3_scales(most, reach, whole, codes, divisors)
     if made.scale == "e8m0":
-        return divisors, loops.e8m0_scales(most, EXPONENTS[made.element], up, codes, divisors)
+        return divisors, loops.e8m0_scales(most, made.exponent, up, codes, divisors)
     values = most.view(np.float32)
     least = np.finfo(np.float32).tiny  # a smaller scale would be lost to rounding
     needed = np.maximum(values / np.float32(LARGEST[made.element]), least)
@@ -160,7 +154,6 @@ def _encode(
             loops.e2m1_rows_of_16(piece, divisors, packed, codes)
         else:
             loops.e2m1_rows(piece, divisors, tall, wide, packed, codes)
-    elif made.element == "e4m3":
-        loops.e4m3_rows(piece, divisors, tall, wide, packed)
     else:
-        loops.e5m2_rows(piece, divisors, tall, wide, packed)
+        element = (MANTISSA[made.element], LEAST[made.element], made.largest)
+        loops.float8_rows(piece, divisors, tall, wide, *element, packed)

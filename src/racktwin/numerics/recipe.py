@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import frexp
 from typing import Literal
 
 import ml_dtypes
@@ -13,6 +14,8 @@ from racktwin.finding import BadInput, unknown
 Element = Literal["e2m1", "e4m3", "e5m2"]
 Scale = Literal["e4m3", "e8m0", "float32"]
 LARGEST: dict[str, float] = {"e2m1": 6.0, "e4m3": 448.0, "e5m2": 57344.0}
+MANTISSA = {"e4m3": 3, "e5m2": 2}  # bits
+LEAST = {"e4m3": 2.0**-6, "e5m2": 2.0**-14}  # normal
 DTYPES: dict[str, np.dtype[np.generic]] = {
     "e4m3": np.dtype(ml_dtypes.float8_e4m3fn),
     "e5m2": np.dtype(ml_dtypes.float8_e5m2),
@@ -38,6 +41,11 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     def largest(self) -> float:
         """The largest element, any unit."""
         return LARGEST[self.element]
+
+    @property
+    def exponent(self) -> int:
+        """Power of two of the largest element, a count."""
+        return frexp(self.largest)[1] - 1
 
     @property
     def bits(self) -> int:
