@@ -6,7 +6,7 @@ import pytest
 
 from racktwin.engine.deployment import Deployment, Pool
 from racktwin.engine.epochs import epoch
-from racktwin.evidence.loadgen import CLOSE, Limits, Trial, _part, _search, highest
+from racktwin.evidence.loadgen import Limits, Trial, _part, highest
 from racktwin.finding import BadInput
 from racktwin.hardware import cluster
 from racktwin.models import Layout, model
@@ -25,19 +25,13 @@ def queue(rate: float) -> Trial:
     return Trial(rate, 10 * rate, ttft, 0.01, endless=rate >= 100)
 
 
-@pytest.mark.parametrize("guess", [0.5, 30.0, 99.0, 99.6, 250.0])
-def test_the_search_ends_just_below_the_limit_wherever_it_begins(guess: float) -> None:
-    found = _search(queue, LIMITS, guess, 120.0)
-    assert found.trial.holds(LIMITS)
-    assert 99.5 / CLOSE <= found.trial.requests <= 99.5
-    assert found.stopped == "the queue has no end" or found.stopped.startswith("p99 TTFT ")
-
-
-def test_where_no_load_holds_that_is_the_answer() -> None:
+def test_what_keeps_a_load_from_more_is_said() -> None:
     never = Trial(1.0, 1.0, 3.0, 0.06, endless=False)
     assert never.said(LIMITS) == "p99 TTFT 3.00 s and p99 TPOT 60.0 ms"
-    with pytest.raises(BadInput, match="no load holds"):
-        _search(lambda rate: Trial(rate, 1.0, 3.0, 0.06, endless=False), LIMITS, 10.0, 100.0)
+    assert queue(101.0).said(LIMITS) == "the queue has no end"
+    assert queue(99.6).said(LIMITS) == "p99 TTFT 2.50 s"
+    assert queue(99.0).said(LIMITS) == ""
+    assert queue(99.0).holds(LIMITS)
 
 
 @pytest.fixture(scope="module")
@@ -76,3 +70,5 @@ def test_tighter_limits_hold_less_and_none_is_beyond_the_steady_state(served: Se
     assert tight.tpot <= between
     assert 0 < tight.output_rate < loose.output_rate
     assert loose.output_rate < 1.1 * float(curve.requests.max()) * traffic.output
+    with pytest.raises(BadInput, match="no load holds"):
+        highest(served, workload, traffic, Limits(1e-6, 1.0))

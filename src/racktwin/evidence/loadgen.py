@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
 
 import msgspec
 
 from racktwin.engine.deployment import Deployment
 from racktwin.finding import BadInput, Finding
+from racktwin.serving.saturation import SHALLOW, search
 from racktwin.serving.steady import Served, rising
 from racktwin.serving.traffic import Traffic
 from racktwin.serving.workload import Workload
@@ -24,8 +24,6 @@ MOST = 20_000  # requests of a trial, or TURNS turns where that is more
 TOGETHER = 1_500  # requests in flight; with more, further replicas change a trial little
 CLOSE = 1.03  # ratio of the lowest load that fails to the highest that holds, in the end
 GUESS = 0.95  # of the load at which the steady means reach the limits
-STEP = 1.2  # between loads while one side of the answer is not known; it grows
-SHALLOW = 300  # times below the steady state's largest load the search goes down
 READINGS = 16  # of a trial
 ROUTER = "least_outstanding"
 
@@ -89,27 +87,11 @@ def highest(served: Served, workload: Workload, traffic: Traffic, limits: Limits
         requests = max(min(SHORTEST * rate * share, MOST), TURNS * flying)
         return _trial(part, workload, rate, share, int(requests))
 
-    return _search(at, limits, guess, top)
-
-
-def _search(at: Callable[[float], Trial], limits: Limits, guess: float, top: float) -> Highest:
-    """Loads from `guess` (requests/s) up or down, then between the two that bracket the answer."""
-    low = high = None
-    rate, step = guess, STEP
-    while low is None or high is None or high.requests > CLOSE * low.requests:
-        found = at(rate)
-        if found.holds(limits):
-            low = found
-        else:
-            high = found
-        if low is None and rate < top / SHALLOW:
-            raise BadInput([Finding("scenario", "no load holds its latency limits")])
-        if low is not None and high is not None:
-            rate = math.sqrt(low.requests * high.requests)
-        else:
-            rate = rate * step if low is not None else rate / step
-            step *= STEP
-    return Highest(low, high.said(limits))
+    found = search(at, lambda trial: trial.holds(limits), guess=guess, top=top, close=CLOSE)
+    if found.highest is None:
+        raise BadInput([Finding("scenario", "no load holds its latency limits")])
+    stopped = found.next.said(limits) if found.next else "it was not searched higher"
+    return Highest(found.highest, stopped)
 
 
 def _part(served: Served, concurrency: float) -> tuple[Served, float]:

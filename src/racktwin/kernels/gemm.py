@@ -57,10 +57,9 @@ def gemm_efficiency(
         k = max(k * bytes_per_value(dtype) / 2, 1.0)
         name, rule = "bf16", f" at equal bytes ({dtype} weights, bf16 units)"
     grids = []
-    for each in sources if tables else []:
-        assert tables is not None
-        table = tables.get(f"gemm.{name}.{each}")
-        if table is not None:
+    for each in sources:
+        table = tables.get(f"gemm.{name}.{each}") if tables else None
+        if tables and table is not None:
             grid = _slice(table, n, k)
             grids.append(_bare(grid, n, k, tables, each) if quantised else grid)
     if tables is None or not grids:

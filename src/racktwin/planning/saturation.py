@@ -1,4 +1,4 @@
-"""Saturation: the highest load at which a deployment keeps its objectives, by bisection."""
+"""Saturation: the highest load at which a deployment keeps its objectives."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import msgspec
 import numpy as np
 
 from racktwin.planning.slo import Slo
+from racktwin.serving import saturation
 from racktwin.serving.limits import Limits
+from racktwin.serving.saturation import SHALLOW
 from racktwin.serving.steady import Curve, rising
 
 if TYPE_CHECKING:
@@ -17,10 +19,7 @@ if TYPE_CHECKING:
 
 CLOSE = 1.02  # ratio of the lowest load that fails to the highest that holds, in the end
 GUESS = 0.9  # of the load at which the steady means reach the limits
-STEP = 1.25  # between loads while one side of the answer is not known; it grows
-SHALLOW = 200  # times below the steady state's largest load the search goes down
 SHARES = (0.25, 0.5, 0.75, 0.9)  # of the answer: loads of the curve
-MOST = 24  # trials of a search
 
 
 class Saturation(msgspec.Struct, frozen=True):
@@ -73,25 +72,11 @@ def search(
     at: Callable[[float], Trial], guess: float, top: float, slos: Sequence[Slo]
 ) -> Saturation:
     """Try loads `at` requests/s from `guess` on; none below 1/`SHALLOW` of `top`."""
-    done: dict[float, Trial] = {}
-    low = high = 0.0
-    rate, step = guess, STEP
-    while len(done) < MOST:
-        done[rate] = at(rate)
-        if holds(done[rate], slos):
-            low = rate
-        else:
-            high = rate
-        if not low and high <= top / SHALLOW:
-            break
-        if low and high:
-            if high <= CLOSE * low:
-                break
-            rate = (low * high) ** 0.5
-        else:
-            rate = low * step if low else max(high / step, top / SHALLOW)
-            step *= STEP
+    found = saturation.search(
+        at, lambda trial: holds(trial, slos), guess=guess, top=top, close=CLOSE
+    )
+    done, low = dict(found.done), found.low
     for share in SHARES if low else ():
         done.setdefault(share * low, at(share * low))
     curve = tuple(done[each] for each in sorted(done))
-    return Saturation(done.get(low), done.get(high), curve)
+    return Saturation(found.highest, found.next, curve)
