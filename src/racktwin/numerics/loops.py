@@ -84,11 +84,14 @@ def e4m3_scales(
 
 
 @compiled
-def e8m0_scales(most: Bits, exponent: int, up: bool, scales: Codes, divisors: Floats) -> int:
+def e8m0_scales(
+    most: Bits, exponent: int, up: bool, highest: int, scales: Codes, divisors: Floats
+) -> int:
     """Block scales of MX formats, powers of two; blocks that are not finite.
 
     exponent: of the largest element (2 for E2M1); the scale is that of the block's largest less it,
     as OCP has it, or with `up` the least that clips nothing. A block of zeros gets scale 1.
+    highest: the largest code to give.
     """
     wrong = 0
     for row in range(most.shape[0]):
@@ -102,7 +105,7 @@ def e8m0_scales(most: Bits, exponent: int, up: bool, scales: Codes, divisors: Fl
                 code += 1
             if bits == 0:
                 code = np.int32(127)
-            code = min(max(code, np.int32(1)), np.int32(254))
+            code = min(max(code, np.int32(1)), np.int32(highest))
             scales[row, block] = code
             divisors[row, block] = np.int32(code << 23).view(np.float32)
     return wrong

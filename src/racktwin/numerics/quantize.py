@@ -7,16 +7,16 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from racktwin.finding import BadInput, Finding, unknown
+from racktwin.finding import BadInput, Finding
 from racktwin.numerics import loops
 from racktwin.numerics.chunks import in_chunks
 from racktwin.numerics.least_error import least_error
+from racktwin.numerics.options import LEAST_TENSOR_SCALE, options
 from racktwin.numerics.quantized import Quantized
-from racktwin.numerics.recipe import DTYPES, LARGEST, LEAST, MANTISSA, Recipe, recipe
+from racktwin.numerics.recipe import DTYPES, LARGEST, LEAST, MANTISSA, Recipe
 from racktwin.numerics.tensor import as_matrix, as_values
 
 Calibration = Literal["max", "mse"]
-CALIBRATIONS = ("max", "mse")
 ROWS = 256  # looked at together for the largest value
 
 
@@ -33,16 +33,15 @@ def quantize(
 
     values: numpy array or torch tensor of float32, float16, bfloat16 or float64, any unit, any
     shape. calibration: 'max' scales each block by its largest value, 'mse' tries scales near it for
-    the least squared error. tensor_scale: of NVFP4, largest / (6 x 448) by default, a ratio. pad:
-    fill the last block with zeros where the last axis is no multiple; refused otherwise. round_up:
-    scales of MX formats that clip nothing instead of OCP's. BadInput on NaN and infinity.
+    the least squared error. tensor_scale: of NVFP4, largest / (6 x 448) by default, a ratio; what
+    exceeds 6 x 448 of it is clipped. pad: fill the last block with zeros where the last axis is no
+    multiple; refused otherwise. round_up: scales of MX formats that clip nothing instead of OCP's.
+    BadInput on NaN and infinity.
     """
-    made = recipe(format)
-    if calibration not in CALIBRATIONS:
-        raise BadInput([unknown("calibration", str(calibration), CALIBRATIONS)])
+    made, given = options(format, calibration, tensor_scale, round_up)
     matrix, shape = as_matrix(as_values(values))
     matrix = _padded(matrix, made, pad, shape)
-    whole = _tensor_scale(matrix, made, tensor_scale)
+    whole = _tensor_scale(matrix, made, given)
     tall, wide = made.block[0] or max(len(matrix), 1), made.block[1] or max(matrix.shape[1], 1)
     blocks = made.blocks(*matrix.shape)
     width = matrix.shape[1] // 2 if made.element == "e2m1" else matrix.shape[1]
@@ -52,7 +51,8 @@ def quantize(
 
     def run(part: slice) -> None:
         rows = slice(part.start // tall, -(-part.stop // tall))
-        piece = np.ascontiguousarray(matrix[part], np.float32)
+        with np.errstate(over="ignore"):  # what float32 cannot hold is counted below
+            piece = np.ascontiguousarray(matrix[part], np.float32)
         divisors, bad = _scales(piece, made, whole, round_up, tall, wide, scales[rows])
         if calibration == "mse" and not bad:
             least_error(piece, made, whole, scales[rows], divisors)
@@ -63,9 +63,7 @@ def quantize(
 
     in_chunks(run, len(matrix), matrix.shape[1], tall)
     if wrong[0]:
-        count = int((~np.isfinite(matrix.astype(np.float32))).sum())
-        message = f"{count:,} of {matrix.size:,} values are NaN or infinite; no scale holds them"
-        raise BadInput([Finding("values", message)], "quantize")
+        raise _unbounded(matrix)
     return Quantized(
         format=format,
         shape=shape,
@@ -79,6 +77,9 @@ def quantize(
 
 def dequantize(found: Quantized, dtype: npt.DTypeLike = np.float32) -> npt.NDArray[Any]:
     """The values of a tensor in a narrow format, as float32, bfloat16 or float16."""
+    if not isinstance(found, Quantized):
+        message = f"expected what quantize returns, found {type(found).__name__}"
+        raise BadInput([Finding("found", message)], "dequantize")
     return found.dequantize(dtype)
 
 
@@ -103,20 +104,56 @@ def _padded(
     return np.pad(matrix, ((0, 0), (0, short)))
 
 
-def _tensor_scale(matrix: npt.NDArray[Any], made: Recipe, given: float | None) -> np.float32:
+def _unbounded(matrix: npt.NDArray[Any]) -> BadInput:
+    """How many values no scale holds, and why."""
+    with np.errstate(over="ignore"):
+        lost = int((~np.isfinite(matrix.astype(np.float32))).sum())
+    count = int((~np.isfinite(matrix)).sum())
+    size = f"{matrix.size:,} values"
+    found = []
+    if count:
+        found.append(f"{count:,} of {size} are NaN or infinite; no scale holds them")
+    if lost > count:
+        found.append(f"{lost - count:,} of {size} are beyond float32, which scales are kept in")
+    return BadInput([Finding("values", each) for each in found], "quantize")
+
+
+def _tensor_scale(matrix: npt.NDArray[Any], made: Recipe, given: np.float32 | None) -> np.float32:
     """What NVFP4 divides its block scales by; 1 for a tensor of zeros."""
     if not made.tensor_scale:
         return np.float32(1.0)
-    if given is not None:
-        if not 0 < given < np.inf:
-            raise BadInput([Finding("tensor_scale", f"expected more than 0, found {given}")])
-        return np.float32(given)
     most = np.float32(0.0)
     for begin in range(0, len(matrix), ROWS):
-        piece = np.abs(matrix[begin : begin + ROWS].astype(np.float32))
+        with np.errstate(over="ignore"):
+            piece = np.abs(matrix[begin : begin + ROWS].astype(np.float32))
         most = max(most, piece.max(initial=0.0))
-    found = np.float32(most) / np.float32(made.largest * LARGEST[made.scale])
-    return found if np.isfinite(found) and found > 0 else np.float32(1.0)
+    if given is not None:
+        _check_reach(most, given)
+        return given
+    if not 0 < most < np.inf:
+        return np.float32(1.0)
+    return tensor_scale_of(most)
+
+
+def tensor_scale_of(largest: np.float32 | float) -> np.float32:
+    """The tensor scale of NVFP4 whose largest magnitude is `largest`, any unit, more than 0.
+
+    largest / (6 x 448), but so that the products of scales stay in float32.
+    """
+    most = np.float32(largest)
+    reach = np.float32(LARGEST["e2m1"] * LARGEST["e4m3"])
+    found = max(most / reach, LEAST_TENSOR_SCALE)
+    with np.errstate(over="ignore"):
+        overflows = np.isinf(np.float32(LARGEST["e4m3"]) * found * np.float32(LARGEST["e2m1"]))
+    return np.nextafter(found, np.float32(0)) if overflows else found
+
+
+def _check_reach(most: np.float32, given: np.float32) -> None:
+    """Refuse a tensor scale under which even the largest value rounds to zero."""
+    least = np.float32(2.0**-9) * given * np.float32(0.25)  # half of the smallest step
+    if 0 < most <= least:
+        message = f"{given:.6g} makes zeros of all values, at most {most:.6g}"
+        raise BadInput([Finding("tensor_scale", message)], "quantize")
 
 
 def _scales(
@@ -135,7 +172,9 @@ def _scales(
         reach: Any = np.float32(made.largest) * whole
         return divisors, loops.e4m3_scales(most, reach, whole, codes, divisors)
     if made.scale == "e8m0":
-        return divisors, loops.e8m0_scales(most, made.exponent, up, codes, divisors)
+        # The largest scale whose largest element float32 holds: rounding up must not pass it.
+        highest = 254 - made.exponent
+        return divisors, loops.e8m0_scales(most, made.exponent, up, highest, codes, divisors)
     values = most.view(np.float32)
     least = np.finfo(np.float32).tiny  # a smaller scale would be lost to rounding
     needed = np.maximum(values / np.float32(LARGEST[made.element]), least)

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from racktwin.finding import BadInput, Finding
 from racktwin.numerics.chunks import in_chunks
 from racktwin.numerics.e2m1 import VALUES
 from racktwin.numerics.loops import look_up_pairs, scaled_rows
@@ -42,10 +43,11 @@ class Quantized(msgspec.Struct, frozen=True, kw_only=True):
         return self.packed.nbytes + self.scales.nbytes + 4 * (self.tensor_scale is not None)
 
     def dequantize(self, dtype: npt.DTypeLike = np.float32) -> npt.NDArray[Any]:
-        """The values, as float32, bfloat16 or float16 (rounded to nearest)."""
-        wanted = np.dtype(dtype)
-        if wanted.name not in OUTPUTS:
-            raise ValueError(f"cannot give {wanted}; one of {', '.join(OUTPUTS)}")
+        """The values, as float32, bfloat16 or float16 (rounded to nearest).
+
+        BadInput where one is too large for `dtype`.
+        """
+        wanted = _output(dtype)
         if not self.packed.size:
             return np.empty(self.shape, wanted)
         wide = self.packed.shape[-1]
@@ -57,7 +59,36 @@ class Quantized(msgspec.Struct, frozen=True, kw_only=True):
             _pairs(self, codes, values)
         else:
             _singles(self, codes, values)
+        _check_range(self, codes, values)
         return values.reshape(*self.packed.shape[:-1], columns)[..., : self.shape[-1]]
+
+
+def _output(dtype: npt.DTypeLike) -> np.dtype[Any]:
+    try:
+        wanted = np.dtype(dtype) if dtype is not None else None
+    except TypeError:
+        wanted = None
+    if wanted is None or wanted.name not in OUTPUTS:
+        message = f"expected {', '.join(OUTPUTS)}, found {wanted or dtype!r}"
+        raise BadInput([Finding("dtype", message)], "dequantize")
+    return np.dtype(OUTPUTS[wanted.name])
+
+
+def _check_range(found: Quantized, codes: npt.NDArray[np.uint8], values: npt.NDArray[Any]) -> None:
+    """Refuse values that became infinite by the type they are wanted in.
+
+    The scales say whether that can be; only then are the values looked at.
+    """
+    scales = found.scales.astype(np.float32) * np.float32(found.tensor_scale or 1)
+    reach = float(np.fmax.reduce(scales, axis=None, initial=np.float32(0))) * found.recipe.largest
+    if reach <= float(ml_dtypes.finfo(values.dtype).max):
+        return
+    lost = int(np.isinf(values).sum())
+    if found.recipe.element == "e5m2":  # the only elements that may be infinite themselves
+        lost -= int(((codes & 0x7F) == 0x7C).sum())
+    if lost > 0:
+        message = f"{lost:,} of {values.size:,} values are too large for it"
+        raise BadInput([Finding(f"dtype {values.dtype}", message)], "dequantize")
 
 
 def _pairs(found: Quantized, codes: npt.NDArray[np.uint8], values: npt.NDArray[Any]) -> None:
@@ -68,7 +99,7 @@ def _pairs(found: Quantized, codes: npt.NDArray[np.uint8], values: npt.NDArray[A
     factors = scale_values(found)
     byte = np.arange(256)
     pair = np.stack([VALUES[byte & 15], VALUES[byte >> 4]], axis=-1)
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # codes that nobody uses
         table = (pair[None] * factors[:, None, None]).astype(values.dtype)
     table = np.ascontiguousarray(table).view(whole)[..., 0]
     out, half = values.view(whole), found.recipe.block[1] // 2
@@ -97,6 +128,7 @@ def _singles(found: Quantized, codes: npt.NDArray[np.uint8], values: npt.NDArray
         first = part.start // tall
         rows = np.empty(codes[part].shape, np.float32)
         scaled_rows(codes[part], element, factors[first:], tall, wide, rows)
-        values[part] = rows
+        with np.errstate(over="ignore", invalid="ignore"):  # found by _check_range
+            values[part] = rows
 
     in_chunks(run, len(codes), codes.shape[1], tall)

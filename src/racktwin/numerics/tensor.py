@@ -17,7 +17,15 @@ def as_values(given: Any) -> npt.NDArray[Any]:
     """`given` (any unit) as a numpy array of a float type that is read; torch is not copied."""
     if type(given).__module__.partition(".")[0] == "torch":
         given = _from_torch(given)
-    array = np.asarray(given)
+    if np.ma.isMaskedArray(given):
+        found = Finding("values", "a masked array has gaps, and no format stores them; fill them")
+        raise BadInput([found], "quantize")
+    try:
+        array = np.asarray(given)
+    except (TypeError, ValueError) as fault:  # rows of different lengths, objects that refuse
+        reason = str(fault).partition(". ")[0]
+        found = Finding("values", f"cannot be taken as an array: {reason}")
+        raise BadInput([found], "quantize") from None
     if array.dtype.name not in READ:
         message = f"expected {', '.join(READ)}, found {array.dtype}"
         raise BadInput([Finding("values", message)], "quantize")

@@ -1,0 +1,126 @@
+"""What quantize and dequantize refuse, with one message each, and the ends of float32."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from racktwin.finding import BadInput
+from racktwin.numerics import dequantize, quantize
+from racktwin.numerics.recipe import RECIPES
+
+ONES = np.ones((2, 32), np.float32)
+MOST = np.finfo(np.float32).max
+
+
+@pytest.mark.parametrize("wrong", ["big", 1j, [1.0], True, {}, np.ones(3)])
+def test_a_tensor_scale_is_a_number(wrong: Any) -> None:
+    with pytest.raises(BadInput, match=f"expected a number, found {type(wrong).__name__}"):
+        quantize(ONES, tensor_scale=wrong)
+
+
+@pytest.mark.parametrize("wrong", [0.0, -1.0, np.nan, np.inf, 1e36, 1e300, 10**400, 1e-43, 1e-60])
+def test_a_tensor_scale_keeps_the_products_in_float32(wrong: float) -> None:
+    with pytest.raises(BadInput, match=r"expected a number of 7.17e-43 to 1.2659e\+35"):
+        quantize(ONES, tensor_scale=wrong)
+
+
+@pytest.mark.parametrize("fine", [1, 0.5, np.float32(0.25), np.float64(2.0), np.int64(1)])
+def test_a_tensor_scale_of_any_number_type(fine: float) -> None:
+    assert quantize(ONES, tensor_scale=fine).tensor_scale == np.float32(fine)
+
+
+def test_a_tensor_scale_that_makes_zeros_is_refused() -> None:
+    """The smallest step is 2^-9 x 0.5 of it: half of it rounds to zero, a hair more does not."""
+    with pytest.raises(BadInput, match="1e[+]30 makes zeros of all values, at most 1"):
+        quantize(ONES, tensor_scale=1e30)
+    with pytest.raises(BadInput, match="makes zeros"):
+        quantize(ONES * 2.0**-11, tensor_scale=1.0)
+    assert quantize(ONES * 2.0**-11 * 1.01, tensor_scale=1.0).dequantize().all()
+    assert not quantize(ONES * 0, tensor_scale=1.0).dequantize().any()
+
+
+def test_options_that_a_format_ignores_are_refused_together() -> None:
+    with pytest.raises(BadInput, match="mxfp4 has no scale over the whole tensor"):
+        quantize(ONES, "mxfp4", tensor_scale=1.0)
+    with pytest.raises(BadInput, match="fp8 has no power-of-two scales") as caught:
+        quantize(ONES, "fp8", tensor_scale=1.0, round_up=True, calibration="least")  # type: ignore[arg-type]
+    assert len(caught.value.findings) == 3
+
+
+@pytest.mark.parametrize("wrong", [["nvfp4"], {"a": 1}, None, 4, np.float32])
+def test_a_format_is_a_name(wrong: Any) -> None:
+    with pytest.raises(BadInput, match="format: .* is not known"):
+        quantize(ONES, wrong)
+
+
+@pytest.mark.parametrize("wrong", [[[1.0, 2.0], [3.0]], "weights", object(), None, {"a": 1.0}])
+def test_values_that_are_no_array(wrong: Any) -> None:
+    with pytest.raises(BadInput, match="values: "):
+        quantize(wrong)
+
+
+def test_masked_arrays_are_refused() -> None:
+    with pytest.raises(BadInput, match="a masked array has gaps"):
+        quantize(np.ma.masked_array(ONES, mask=ONES > 0))
+
+
+@pytest.mark.parametrize("wrong", ["foo", np.float64, np.int32, None, [], 3])
+def test_what_cannot_be_given_back(wrong: Any) -> None:
+    with pytest.raises(BadInput, match="dtype: expected float32, bfloat16, float16, found"):
+        dequantize(quantize(ONES), wrong)
+
+
+def test_dequantize_takes_what_quantize_returns() -> None:
+    with pytest.raises(BadInput, match="expected what quantize returns, found ndarray"):
+        dequantize(ONES)  # type: ignore[arg-type]
+
+
+def test_values_beyond_float32() -> None:
+    values = np.ones((1, 32))
+    values[0, 3] = 1e300
+    with pytest.raises(BadInput, match="1 of 32 values are beyond float32") as caught:
+        quantize(values)
+    assert len(caught.value.findings) == 1
+    values[0, 4] = np.nan
+    with pytest.raises(BadInput, match="1 of 32 values are NaN or infinite") as caught:
+        quantize(values)
+    assert len(caught.value.findings) == 2
+
+
+@pytest.mark.parametrize("name", sorted(RECIPES))
+@pytest.mark.parametrize("most", [MOST, np.float32(3.4e38), np.float32(2.6e38)])
+def test_the_largest_floats_stay_finite(name: str, most: np.float32) -> None:
+    """The ends of float32 come back within half a step of E2M1 or clipped, never as infinity."""
+    values = np.full((1, 128), most)
+    values[0, ::2] = -most
+    for up in (False, True) if RECIPES[name].scale == "e8m0" else (False,):
+        for calibration in ("max", "mse"):
+            found = quantize(values, name, round_up=up, calibration=calibration).dequantize()  # type: ignore[arg-type]
+            assert np.isfinite(found).all()
+            assert np.abs(found / values - 1).max() <= 0.25
+
+
+def test_denormal_tensors_keep_their_values() -> None:
+    """A tensor scale is at least 2^-140: its products with every E4M3 code are exact."""
+    values = np.full((1, 16), 1e-42, np.float32)
+    found = quantize(values)
+    assert found.tensor_scale == np.float32(2.0**-140)
+    assert np.abs(found.dequantize() / values - 1).max() < 0.05
+    smallest = np.full((1, 16), 2.0**-149, np.float32)
+    assert np.array_equal(quantize(smallest).dequantize(), smallest)
+
+
+@pytest.mark.parametrize("name", ["fp8", "mxfp8", "mxfp8_e5m2", "nvfp4", "mxfp4"])
+def test_what_is_too_large_for_a_type_is_refused(name: str) -> None:
+    values = np.full((4, 32), 1e5, np.float32)
+    with pytest.raises(BadInput, match="dtype float16: 128 of 128 values are too large for it"):
+        quantize(values, name).dequantize(np.float16)
+    assert np.isfinite(quantize(values, name).dequantize(ml_dtypes.bfloat16)).all()
+    small = quantize(values / 2, name).dequantize(np.float16)
+    assert np.isfinite(small).all()
+    with pytest.raises(BadInput, match="values are too large"):
+        quantize(np.full((1, 32), MOST), "fp8").dequantize(ml_dtypes.bfloat16)
