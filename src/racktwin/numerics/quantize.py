@@ -75,7 +75,7 @@ def quantize(
     )
 
 
-def dequantize(found: Quantized, dtype: npt.DTypeLike = np.float32) -> npt.NDArray[Any]:
+def dequantize(found: Any, dtype: npt.DTypeLike = np.float32) -> npt.NDArray[Any]:
     """The values of a tensor in a narrow format, as float32, bfloat16 or float16."""
     if not isinstance(found, Quantized):
         message = f"expected what quantize returns, found {type(found).__name__}"
