@@ -192,6 +192,60 @@ def test_every_fault_of_a_table_is_named(slow: Path, tmp_path: Path) -> None:
     }
 
 
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize(
+    ("column", "text", "said"),
+    [
+        ("tpot_mean_ms", "1e-300", "is no time between 0.001 and 10,000,000 ms"),
+        ("ttft_mean_ms", "1e8", "is no time between 0.001 and 10,000,000 ms"),
+        ("framework_version", "banana", "'banana' is no release; expected one like '0.18.0'"),
+        ("precision", "fp7", "'fp7' is not known; did you mean 'fp8'?"),
+        ("tp_size", "0", "'0' is no whole number of 1 or more"),
+        ("tp_size", "7", "evenly; use 1, 2, 4, 8, 16, 32 or 64"),
+        ("isl", "1024.5", "'1024.5' is no whole number of 1 or more"),
+        ("concurrency", "0.5", "is below 1"),
+        ("precision", "fp\x008", "holds a character that is no text"),
+        ("isl", "10\x0024", "holds a character that is no text"),
+    ],
+)
+def test_a_fault_of_one_cell(slow: Path, tmp_path: Path, column: str, text: str, said: str) -> None:
+    rows = rows_of(slow)
+    rows[5][column] = text
+    with pytest.raises(BadInput) as fault:
+        read(write(tmp_path / "bad.csv", rows))
+    assert {(each.key, each.line) for each in fault.value.findings} == {(column, 7)}
+    assert any(said in each.message for each in fault.value.findings), fault.value
+
+
+def test_copies_of_a_row_and_several_releases(slow: Path, tmp_path: Path) -> None:
+    rows = rows_of(slow)
+    with pytest.raises(BadInput) as fault:
+        read(write(tmp_path / "copies.csv", [rows[0]] * 12))
+    found = fault.value.findings
+    assert [each.line for each in found] == list(range(3, 14))
+    assert {each.message for each in found} == {"is a copy of line 2, measured times and all"}
+    mixed = [*rows[:4], *({**row, "framework_version": "0.17.0"} for row in rows[4:])]
+    with pytest.raises(BadInput, match=r"vllm-0.17 \(8 rows\), vllm-0.18 \(4 rows\): one release"):
+        read(write(tmp_path / "mixed.csv", mixed))
+    patch = [{**row, "framework_version": "0.18.1"} for row in rows]
+    assert read(write(tmp_path / "patch.csv", patch)).base == BASE
+
+
+def test_a_value_out_of_reach_is_a_finding(slow: Path, tmp_path: Path) -> None:
+    rows = rows_of(slow)
+    rows[2]["tpot_mean_ms"] = f"{30 * float(rows[2]['tpot_mean_ms']):.6g}"
+    rows[6]["ttft_mean_ms"] = f"{float(rows[6]['ttft_mean_ms']) / 1e3:.6g}"
+    with pytest.raises(BadInput) as fault:
+        calibrate(write(tmp_path / "far.csv", rows), "mine")
+    found = [(each.key, each.line) for each in fault.value.findings]
+    assert found == [("ttft_mean_ms", 8), ("tpot_mean_ms", 4)]
+    assert "times more than predicted, " in fault.value.findings[1].message
+
+
 def test_too_few_several_engines_and_other_units(slow: Path, tmp_path: Path) -> None:
     with slow.open(newline="") as file:
         rows = list(csv.DictReader(file))

@@ -75,7 +75,7 @@ def match(engine: str, version: str = "", date: str = "") -> Match:
         (len(prefix), each.name)
         for each in releases
         for prefix in each.versions
-        if version == prefix or re.match(re.escape(prefix) + r"(?![0-9])", version)
+        if _starts(version, prefix)
     ]
     if said:
         return Match(max(said)[1])
@@ -88,6 +88,17 @@ def match(engine: str, version: str = "", date: str = "") -> Match:
         before = [each for each in releases if each.since <= date] or releases[-1:]
         return Match(before[0].name, f"version {version or 'empty'}: the newest on {date}")
     return Match(releases[0].name, f"version {version or 'empty'}, no date: the newest")
+
+
+def is_version(text: str) -> bool:
+    """Whether a text is a version of some engine: it starts with its numbers, or is known."""
+    version = text.strip().removeprefix("v")
+    known = (prefix for each in _releases() for prefix in each.versions)
+    return bool(_digits(version)) or any(_starts(version, prefix) for prefix in known)
+
+
+def _starts(version: str, prefix: str) -> bool:
+    return bool(re.match(re.escape(prefix) + r"(?![0-9])", version))
 
 
 def _digits(version: str) -> tuple[int, ...]:

@@ -44,6 +44,8 @@ def read(row: Mapping[str, str | None]) -> tuple[Cells, list[Finding]]:
         if len(cell) > LONGEST:
             findings.append(Finding(column, f"longer than {LONGEST} characters"))
             text[column] = cell[:LONGEST]
+        if not cell.isprintable():
+            findings.append(Finding(column, f"{cell[:20]!r} holds a character that is no text"))
     numbers: dict[str, float | None] = {}
     for column in (*LOAD, *WHOLE, *MEASURED):
         fault = _fault(column, text[column])

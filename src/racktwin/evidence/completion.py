@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import msgspec
 
 from racktwin.evidence import cells as grid
-from racktwin.evidence import data, label, sheet
+from racktwin.evidence import label, naming, sheet
 from racktwin.evidence.condition import number
 from racktwin.evidence.measurement import Measurement
 from racktwin.finding import BadInput
@@ -45,8 +45,7 @@ def completed(row: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
 def _names(full: dict[str, str]) -> list[str]:
     notes = []
     for column, aliases in (("framework", "frameworks"), ("gpu_system", "spellings")):
-        said = re.sub(r"[\s_]+", "-", full[column].lower())
-        meant = data.load("names")[aliases].get(said, full[column])
+        meant = naming.spelled(aliases, full[column])
         if meant != full[column]:
             notes.append(f"{column} {full[column][:40]!r} read as {meant}")
             full[column] = meant

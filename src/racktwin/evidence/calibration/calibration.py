@@ -13,8 +13,9 @@ import numpy as np
 from racktwin.engine.epoch import Epoch
 from racktwin.engine.epochs import epoch
 from racktwin.evidence.calibration.fit import OWN, TTFT, Array, Constant
+from racktwin.evidence.calibration.outlier import outliers
 from racktwin.evidence.calibration.own import CURVES, Own
-from racktwin.evidence.calibration.points import LEAST, Points, read
+from racktwin.evidence.calibration.points import Points, read, shortened
 from racktwin.evidence.confidence import Interval, Role, interval
 from racktwin.evidence.error import Errors, errors
 from racktwin.evidence.measurement import Figure, Measurement
@@ -25,7 +26,6 @@ from racktwin.hardware import cluster
 FIGURES: tuple[Figure, ...] = ("tpot", "ttft", "output_rate")
 TENTH = NormalDist().inv_cdf(0.9)  # standard deviations to the 90th percentile
 PRIOR = 2  # points that the spread of the shipped epoch counts as
-THOUSAND = 1e3
 
 
 class Scatter(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,14 +69,14 @@ def calibrate(path: str | Path, name: str) -> Calibration:
     points = read(path)
     base = epoch(points.base)
     own = Own(points.rows, base)
-    if own.unpriced or len(own.rows) < LEAST:
-        findings = [
-            Finding("row", f"cannot be priced: {why.splitlines()[-1].strip()}", row.line)
-            for row, why in own.unpriced[:LEAST]
-        ]
-        raise BadInput(findings, points.file)
+    findings = [
+        Finding("row", f"cannot be priced: {why.splitlines()[-1].strip()}", row.line)
+        for row, why in own.unpriced
+    ]
     before = own.predict(base)
-    _check_units(own.rows, before, points.file)
+    findings += outliers(own.rows, before)
+    if findings:
+        raise BadInput(shortened(findings), points.file)
     fitted = own.fit()
     after, left = own.predict(fitted), own.left_out()
     curves = len(set(own.curves))
@@ -136,22 +136,6 @@ def _measured(row: Measurement, figure: Figure) -> float:
     if figure == "output_rate":
         return row.concurrency * row.traffic.output / (values[0] + row.traffic.steps * values[1])
     return values[FIGURES.index(figure) == 0]
-
-
-def _check_units(rows: Sequence[Measurement], found: Sequence[Prediction], file: str) -> None:
-    """BadInput where most values of a column are about a thousand times off."""
-    findings = []
-    for figure, column in (("ttft", "ttft_mean_ms"), ("tpot", "tpot_mean_ms")):
-        pairs = [
-            (getattr(p, figure), getattr(row, figure)) for row, p in zip(rows, found, strict=True)
-        ]
-        ratios = [value / measured for value, measured in pairs if measured]
-        for factor, unit in ((THOUSAND, "seconds"), (1 / THOUSAND, "microseconds")):
-            if ratios and factor / 5 < median(ratios) < factor * 5:
-                text = f"are these {unit}? Most differ from predictions by 1,000"
-                findings.append(Finding(column, text))
-    if findings:
-        raise BadInput(findings, file)
 
 
 def _chip(row: Measurement) -> str:
