@@ -29,8 +29,8 @@ REAL = """# Collective test starting: all_reduce_perf
 #       size         count      type   redop    root     time   algbw   busbw #wrong     time
 #        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)
 0 0 float sum -1 0.14 0.00 0.00 0 0.14 0.00 0.00 0
-1024 256 float sum -1 15.50 0.07 0.12 0 15.40 0.07 0.12 0
-1048576 262144 float sum -1 24.50 42.80 74.90 2 24.40 42.97 75.20 0
+1024 256 float sum -1 15.50 0.07 0.07 0 15.40 0.07 0.07 0
+1048576 262144 float sum -1 24.50 42.80 42.80 2 24.40 42.97 42.97 0
 2048 512 float sum -1 N/A N/A N/A N/A 15.40 0.07 0.12 0
 # Out of bounds values : 0 OK
 # Avg bus bandwidth    : 43.2
@@ -136,3 +136,75 @@ def test_every_suspect_changes_something_or_does_not_apply() -> None:
             assert changed is None or changed != asked
     apart = msgspec.structs.replace(asked, place=Place(8, 1, 1), cluster=cluster)
     assert all(change(apart) != apart for change in SUSPECTS.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("1024 256 float sum -1 1e-300 0.07 0.12 0", "bytes in 1e-300 us"),
+        ("1024 256 float sum -1 15.50 0.07 0.12 -3", "-3 values were wrong"),
+        ("1024 512 float sum -1 15.50 0.07 0.12 0", "count is of 2,048 bytes"),
+        ("1048576 262144 float sum -1 24.50 52.80 92.4 0", "algbw is 52.8, and size over"),
+        ("1048576 262144 float sum -1 24.50 42.80 42.80 0", "of 8 ranks 1.75 times"),
+        ("1048576 262144 24.50 float sum -1 42.80 74.90 0", "no count and type"),
+        ("1048576 262144 float sum -1 42.80 74.90 0 24.50", "algbw is 74.9"),
+        ("1048576 262144 float sum -1 N/A N/A N/A N/A", "no time out of place"),
+        ("1048576 262144 float sum -1 nan 42.80 74.90 0", "nan stands for a time"),
+    ],
+)
+def test_lines_that_contradict_themselves(tmp_path: Path, text: str, said: str) -> None:
+    """No such line is judged; alone, it is named with its number."""
+    path = tmp_path / "log"
+    ranks = "".join(f"#  Rank  {n} Group 0 Pid 1 on a device {n} [0x1] H100\n" for n in range(8))
+    head = f"# Collective test starting: all_reduce_perf\n{ranks}"
+    path.write_text(f"{head}{text}\n")
+    with pytest.raises(BadInput) as refused:
+        read(path)
+    assert (refused.value.findings[1].line, len(refused.value.findings)) == (10, 2)
+    assert said in refused.value.findings[1].message
+    path.write_text(f"{head}1024 256 float sum -1 15.50 0.07 0.12 0\n{text}\n")
+    found = read(path)
+    assert [line.size for line in found.lines] == [1024]
+    assert found.skipped[0].number == 11
+
+
+def test_programs_that_are_not_known(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text(REAL.replace("all_reduce_perf", "foo_perf"))
+    with pytest.raises(BadInput, match=r"line 1 .*foo_perf; expected all_reduce"):
+        read(path)
+    path.write_text(REAL + REAL.replace("all_reduce_perf", "alltoall_perf"))
+    with pytest.raises(BadInput, match="one program's at a time"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "1048576 262144 float sum -1 24.50 42.80 42.80 0 24.40 42.97 42.97 0",
+        "1048576 262144 float sum 24.50 42.80 42.80 0e+00 24.40 42.97 42.97 0e+00",
+        "1048576 262144 float 24.50 42.80 42.80 0",
+        "[1,0]<stdout>: 1048576 262144 float sum -1 24.50 42.80 42.80 N/A",
+        "0: 1048576 262144 float sum -1 24.50 42.80 42.80 0",
+    ],
+)
+def test_columns_of_other_versions_and_labels_of_launchers(tmp_path: Path, row: str) -> None:
+    path = tmp_path / "log"
+    path.write_text(f"# Collective test starting: all_reduce_perf\n{row}\n")
+    line = read(path).lines[0]
+    assert (line.size, line.seconds) == (2**20, pytest.approx(24.5e-6))
+
+
+def test_counts_of_one_part(tmp_path: Path) -> None:
+    """nccl-tests counts an all-gather's elements by rank: 4 ranks of 65,536 floats are 1 MiB."""
+    path = tmp_path / "log"
+    ranks = "".join(f"#  Rank  {n} Group 0 Pid 1 on a device {n} [0x1] H100\n" for n in range(4))
+    row = "1048576 65536 float none -1 24.50 42.80 32.10 0"
+    path.write_text(f"# Collective test starting: all_gather_perf\n{ranks}{row}\n")
+    assert read(path).lines[0].size == 2**20
+
+
+def test_letters_of_a_terminal_are_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text(REAL.replace("NVIDIA H100 80GB HBM3", "\x1b[31mH100"))
+    assert read(path).device == "[31mH100"

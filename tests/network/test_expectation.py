@@ -67,8 +67,8 @@ def test_no_estimate_beats_the_bound(
 ) -> None:
     ranks = min(ranks, hardware.cluster(name).gpus // stride)
     found = expect(asked(operation, name, max(ranks, 2), 1, nvlink=left, nic=left), sorted(sizes))
-    for times in (found.calibrated, found.low, found.high, found.ideal):
-        assert np.all(times >= found.bound * (1 - 1e-12))
+    for times in (found.calibrated, found.low, found.high, found.ideal, found.nccl):
+        assert times is None or np.all(times >= found.bound * (1 - 1e-12))
     assert np.all(found.low <= found.calibrated)
     assert np.all(found.calibrated <= found.high)
     whole = expect(asked(operation, name, max(ranks, 2)), sorted(sizes))
@@ -183,7 +183,7 @@ def test_every_algorithm_answers_for_itself(name: str, reducing: bool, stride: i
     """Held to one that can run, the answer is that one's, and no quicker than the bound."""
     place = hardware.cluster(name).place(16, stride)
     reducing = reducing and place.domains > 1
-    seen = group(place, hardware.cluster(name), sharp=reducing)
+    seen = group(place, hardware.cluster(name), Way(sharp=reducing))
     answered = 0
     for operation in ("all_reduce", "all_gather", "reduce_scatter", "broadcast"):
         for algorithm, each in ALL.items():
@@ -207,3 +207,58 @@ def test_parallel_trees_are_not_rings_by_another_name() -> None:
     ring = expect(asked("all_gather", "azure-nd-gb300-v6", 8, 72, algorithm="ring"), [16 * GIB])
     pat = expect(asked("all_gather", "azure-nd-gb300-v6", 8, 72, algorithm="pat"), [16 * GIB])
     assert pat.calibrated[0] / ring.calibrated[0] == pytest.approx(4 / 3, rel=0.01)
+
+
+@given(
+    st.sampled_from(ASKED),
+    st.sampled_from(NAMES),
+    st.integers(2, 5000),
+    st.sampled_from([1, 8, 72]),
+    st.booleans(),
+    st.sampled_from(["", *ALL]),
+    st.floats(0.05, 1.0),
+    st.floats(0.05, 1.0),
+    st.floats(1, 1e13),
+)
+def test_nothing_beats_the_bound_under_faults(
+    operation: str, name: str, ranks: int, stride: int, reducing: bool, algorithm: str,
+    nvlink: float, nic: float, size: float,
+) -> None:  # fmt: skip
+    """Every estimate, plan and textbook algorithm, whatever is left of the links."""
+    ranks = max(2, min(ranks, hardware.cluster(name).gpus // stride))
+    way = {"nvlink": nvlink, "nic": nic, "domain": (1 + nic) / 2, "sharp": reducing}
+    try:
+        found = expect(asked(operation, name, ranks, stride, algorithm=algorithm, **way), [size])
+    except BadInput:
+        return
+    least = found.bound[0] * (1 - 1e-12)
+    for times in (found.calibrated, found.low, found.high, found.ideal, found.nccl):
+        assert times is None or times[0] >= least
+    assert all(time >= least for time, _ in found.plans(0))
+    assert found.best[0][1] >= least
+
+
+def test_what_two_tiers_would_be_is_said_of_two_tiers_only() -> None:
+    assert expect(asked("all_reduce", "azure-nd-gb300-v6", 72), [1e9]).ideal is None
+    assert expect(asked("all_to_all", "azure-nd-gb300-v6", 144), [1e9]).ideal is None
+    assert expect(asked("send_recv", "azure-nd-gb300-v6", 144), [1e9]).ideal is None
+    both = expect(asked("all_gather", "azure-nd-gb300-v6", 144), [1e9])
+    assert both.ideal is not None
+    assert both.bound[0] <= both.ideal[0] <= both.calibrated[0]
+
+
+def test_nccl_plans_with_the_links_that_are_left() -> None:
+    whole = expect(asked("all_reduce", "azure-nd-gb300-v6", 144), [16 * GIB])
+    hurt = expect(asked("all_reduce", "azure-nd-gb300-v6", 144, nvlink=0.5, nic=0.5), [16 * GIB])
+    assert hurt.nccl is not None
+    assert whole.nccl is not None
+    assert hurt.nccl[0] > 1.5 * whole.nccl[0]
+
+
+def test_sharp_fills_a_rank_through_its_nvlink() -> None:
+    """An all-gather of 144 GPUs with SHARP: 72 NICs of 100 GB/s a rack, 900 GB/s into a GPU."""
+    found = expect(asked("all_gather", "azure-nd-gb300-v6", 144, sharp=True), [16 * GIB])
+    direct = next(each for each in found.paths if each.algorithm == "collnet_direct")
+    assert direct.bandwidth <= 900e9 * 144 / 143
+    assert found.nccl is not None
+    assert found.nccl[0] >= found.bound[0]

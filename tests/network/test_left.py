@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.network.fabrics import small
 
 from racktwin import hardware
 from racktwin.finding import BadInput
@@ -43,11 +44,21 @@ def test_a_switch_chip_and_a_tray(whole: Cluster) -> None:
 
 
 def test_a_plane_and_a_slow_gpu(whole: Cluster) -> None:
-    """A NIC at 3/4, or a GPU at half, hold everyone up, beside cables at 97 % of their rate."""
-    assert rest(whole, "all_to_all", "plane:leaf0/12/2").nic == pytest.approx(0.75 / 0.97, rel=0.01)
+    """A NIC at 3/4, or a GPU at half, hold everyone up; its rack has 71 others to help it."""
+    plane = rest(whole, "all_to_all", "plane:leaf0/12/2")
+    assert (plane.nic, plane.domain) == (0.75, pytest.approx((71 + 0.75) / 72))
     slow = rest(whole, "all_reduce", "slow:rack0/host3/1@50%")
-    assert slow.nvlink == pytest.approx(0.5)
-    assert slow.nic == pytest.approx(0.5 / 0.97, rel=0.01)
+    assert slow == Left(0.5, 0.5, pytest.approx((71 + 0.5) / 72))
+    apart = np.arange(8) * 72  # one rank of each rack has nobody to help it
+    faults = read_faults("plane:leaf0/0/2", Topology(whole))
+    assert left("all_to_all", apart, whole, faults=faults) == Left(1.0, 0.75, 0.75)
+
+
+@pytest.mark.parametrize("operation", ["all_reduce", "all_to_all"])
+def test_half_of_the_uplinks(operation: str) -> None:
+    """2:1 at the leaf: what leaves a leaf has half of its NICs' rate; NVLink is untouched."""
+    half = small("azure-nd-gb300-v6", 36, {"oversubscription": 2.0}, 48)
+    assert rest(half, operation, "", ranks=144).nic == pytest.approx(0.5, rel=0.01)
 
 
 def test_ranks_that_are_cut_off_are_named(whole: Cluster) -> None:

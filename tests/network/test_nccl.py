@@ -13,13 +13,14 @@ from racktwin.network.algorithm import ALL
 from racktwin.network.channels import Channels, group, search, split
 from racktwin.network.tuner import tuner
 from racktwin.network.volume import OPERATIONS
+from racktwin.network.way import Way
 
 HOPPER, RACK = "azure-nd-h100-v5", "azure-nd-gb300-v6"
 
 
 def paths(name: str, ranks: int, operation: str = "all_reduce", sharp: bool = False):
     cluster = hardware.cluster(name)
-    seen = group(cluster.place(ranks), cluster, sharp=sharp)
+    seen = group(cluster.place(ranks), cluster, Way(sharp=sharp))
     return seen, {(each.algorithm, each.protocol): each for each in nccl.paths(operation, seen)}
 
 

@@ -68,7 +68,7 @@ def _collective(
     from racktwin.cli.collective_screen import comparison_screen, screen
     from racktwin.dashboard.bandwidth import write_chart
     from racktwin.network import comparison, nccl_log
-    from racktwin.network.collective_wish import asked
+    from racktwin.network.asked import asked
     from racktwin.network.expectation import expect
     from racktwin.network.expectation_record import judged, record
 
@@ -86,13 +86,11 @@ def _exchange(
     phase: str, on: str, wish: Wish, table: bool, compare: str | None, svg: str | None
 ) -> tuple[dict[str, Any], list[RenderableType]]:
     from racktwin.cli.collective_screen import exchange_screen
-    from racktwin.finding import BadInput, Finding
+    from racktwin.finding import Finding
     from racktwin.network.expectation_record import exchange
     from racktwin.network.moe_question import exchanged
 
-    given = {"--compare": compare, "--svg": svg}
+    given = {"--compare": compare, "--svg": svg, "--table": table}
     found = [Finding(name, f"is not for {phase}") for name, value in given.items() if value]
-    if found:
-        raise BadInput(found, "collective")
-    answer = exchanged(phase, on, wish)
+    answer = exchanged(phase, on, wish, found)
     return exchange(answer), list(exchange_screen(answer))

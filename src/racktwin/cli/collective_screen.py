@@ -11,9 +11,12 @@ from racktwin.cli.console import table
 from racktwin.network.comparison import Comparison
 from racktwin.network.expectation import Expectation
 from racktwin.network.moe_question import Exchanged
+from racktwin.network.nccl_log import Log
+from racktwin.network.way import Way
 from racktwin.units import Bytes
 
 MICRO, GIGA = 1e6, 1e-9
+SKIPPED = 4  # lines of a log that are named
 STYLES = {"slow": "bold yellow", "fast": "cyan", "as expected": ""}
 
 
@@ -23,8 +26,9 @@ def screen(found: Expectation) -> Iterator[RenderableType]:
     yield ""
     if len(found.size) == 1:
         yield _estimates(found)
-        yield ""
-        yield from _reasons(found)
+        if found.paths:
+            yield ""
+            yield from _reasons(found)
     else:
         yield _sizes(found)
     yield ""
@@ -38,20 +42,22 @@ def _head(found: Expectation) -> Iterator[RenderableType]:
     name = asked.operation.replace("_", "-")
     size = f" of {Bytes(found.size[0])}" if len(found.size) == 1 else ""
     yield Text.assemble((f"{name}{size}", "bold"), f"  on {place.ranks:,} GPUs of {cluster.title}")
-    inside = f"{place.per_domain} to an NVLink domain" if place.domains > 1 else "one NVLink domain"
-    domains = f"{place.domains:,} NVLink domains, {inside}" if place.domains > 1 else inside
-    sharp = "SHARP on" if asked.way.sharp else "SHARP off"
-    held = f", held to {asked.way.algorithm}" if asked.way.algorithm else ""
-    yield f"{domains}; {sharp if place.domains > 1 else 'NVLink switches reduce'}{held}"
-    yield from _condition(found)
+    said = ["one NVLink domain"]
+    if place.domains > 1:
+        said = [f"{place.domains:,} NVLink domains, {place.per_domain} to an NVLink domain"]
+        said.append("SHARP on" if asked.way.sharp else "SHARP off")
+    elif asked.operation == "all_reduce" and asked.way.algorithm in ("", "nvls"):
+        said.append("its switches reduce")
+    held = f", held to {asked.way.algorithm.replace('_', '-')}" if asked.way.algorithm else ""
+    yield f"{'; '.join(said)}{held}"
+    yield from _condition(asked.condition, asked.way)
 
 
-def _condition(found: Expectation) -> Iterator[RenderableType]:
-    asked = found.question
-    if asked.condition:
-        way = asked.way
-        kept = f"NICs and cables keep {way.nic:.1%} of their rate, NVLink {way.nvlink:.1%}"
-        yield Text(f"{asked.condition}: {kept}", "yellow")
+def _condition(condition: str, way: Way) -> Iterator[RenderableType]:
+    if condition:
+        kept = f"NICs and cables {way.nic:.1%}, NVLink {way.nvlink:.1%}"
+        said = f"{condition}: left of what bounds them on a whole fabric: {kept}"
+        yield Text(said, "yellow")
 
 
 def _cells(found: Expectation, time: float, at: int = 0) -> tuple[str, str, str]:
@@ -68,9 +74,11 @@ def _estimates(found: Expectation) -> RenderableType:
     low, high = found.low[0] * MICRO, found.high[0] * MICRO
     rows = [("calibrated", float(found.calibrated[0]), f"{low:,.1f} to {high:,.1f} us, 80 %")]
     if path is not None and found.nccl is not None:
-        taken = f"{path.algorithm}, {path.protocol}: what NCCL plans with, and takes"
+        taken = f"what NCCL takes and plans with: {path.algorithm} {path.protocol}"
         rows.append(("NCCL model", float(found.nccl[0]), taken))
-    rows.append(("ideal", float(found.ideal[0]), "both tiers at once, switches reduce"))
+    if found.ideal is not None:
+        ideal = "both tiers as one pipeline, as fast as seen"
+        rows.append(("ideal", float(found.ideal[0]), ideal))
     rows.append(("best", best[1], f"{best[0]}: textbook, at line rate"))
     rows.append(("bound", float(found.bound[0]), "no algorithm is faster"))
     for name, time, about in rows:
@@ -125,7 +133,9 @@ def comparison_screen(run: Comparison) -> Iterator[RenderableType]:
     yield from _head(run.expectation)
     log = run.log
     where = (
-        f"{log.ranks} ranks on {log.hosts} hosts, {log.device}" if log.ranks else "no ranks named"
+        f"{log.ranks} ranks on {log.hosts} host{'s' * (log.hosts != 1)}, {log.device}"
+        if log.ranks
+        else "no ranks named"
     )
     yield f"log: {where}; {len(log.lines)} sizes"
     yield ""
@@ -167,8 +177,17 @@ def comparison_screen(run: Comparison) -> Iterator[RenderableType]:
             f"{wrong:,} values were wrong: the fabric corrupts data or a test failed", "bold red"
         )
     if log.skipped:
-        yield f"{len(log.skipped)} lines could not be read, the first is {log.skipped[0]}"
+        yield from _skipped(log)
     yield f"evidence: {run.expectation.evidence}"
+
+
+def _skipped(log: Log) -> Iterator[RenderableType]:
+    """Lines that are not believed, the first of them with their reasons."""
+    for each in log.skipped[:SKIPPED]:
+        said = f"line {each.number} is left out: {each.reason}"
+        yield Text(said, "yellow", no_wrap=True)
+    if len(log.skipped) > SKIPPED:
+        yield Text(f"{len(log.skipped) - SKIPPED:,} more lines are left out", "yellow")
 
 
 def exchange_screen(found: Exchanged) -> Iterator[RenderableType]:
@@ -178,6 +197,7 @@ def exchange_screen(found: Exchanged) -> Iterator[RenderableType]:
     yield Text.assemble((title, "bold"), f"  on {place.ranks:,} GPUs of {found.cluster.title}")
     domains = f"{place.domains:,} NVLink domains" if place.domains > 1 else "one NVLink domain"
     yield f"{domains}; {found.payload} on the wire, {found.framework}, routing uniform"
+    yield from _condition(found.condition, found.way)
     yield ""
     right = ("tokens/rank", "sent/rank", "time us", "GB/s/rank", "bound us")
     made = table(*right, right=right)

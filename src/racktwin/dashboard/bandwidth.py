@@ -19,9 +19,9 @@ Scale = Callable[[float, float], tuple[float, float]]
 
 def chart(found: Expectation, measured: Sequence[Judged] = ()) -> str:
     """SVG text: calibrated, NCCL's model and the bound as curves, measured sizes as dots."""
-    rows = {"calibrated": found.calibrated, "ideal": found.ideal, "bound": found.bound}
-    if found.nccl is not None:
-        rows["NCCL model"] = found.nccl
+    rows = {"calibrated": found.calibrated, "bound": found.bound}
+    rows |= {} if found.ideal is None else {"ideal": found.ideal}
+    rows |= {} if found.nccl is None else {"NCCL model": found.nccl}
     curves = {
         name: [
             (float(size), found.share * float(size) / float(time) * GIGA)

@@ -23,10 +23,10 @@ def bound(
 
     Each rank's NVLink carries its least share; each NVLink domain takes in, over the NICs of its
     ranks, what it lacks. Line rates per direction come from the cluster, what is left of them from
-    `way`.
+    `way`: a weak NIC does not count where others of its domain can carry its traffic.
     """
     size = np.asarray(size, np.float64)
-    nvlink, nic = cluster.nvlink * way.nvlink, cluster.nic * way.nic
+    nvlink, nic = cluster.nvlink * way.nvlink, cluster.nic * max(way.nic, way.domain)
     if place.ranks < 2:
         return np.zeros_like(size)
     domain = smallest_domain(place)

@@ -13,6 +13,7 @@ import msgspec
 from racktwin.hardware import Cluster, Place
 from racktwin.network.fabric import generation
 from racktwin.network.tuner import Generation, tuner
+from racktwin.network.way import USUAL, Way
 
 
 class Channels(msgspec.Struct, frozen=True):
@@ -56,8 +57,8 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
         return split(search(self.nvlink, self.made.speeds_between, self.nic, self.per_node))
 
 
-def group(place: Place, cluster: Cluster, *, sharp: bool = False) -> Group:
-    """The ranks of `place` on a cluster."""
+def group(place: Place, cluster: Cluster, way: Way = USUAL) -> Group:
+    """The ranks of `place` on a cluster, with what `way` has left of their links."""
     made = tuner().generations[generation(cluster.chip.family)]
     per_node = min(place.per_domain, place.ranks)
     return Group(
@@ -66,9 +67,9 @@ def group(place: Place, cluster: Cluster, *, sharp: bool = False) -> Group:
         per_node=per_node,
         made=made,
         cpu=cluster.rack.host.cpu.family,
-        nvlink=min(made.links * made.link, cluster.nvlink),
-        nic=cluster.nic,
-        sharp=sharp,
+        nvlink=min(made.links * made.link, cluster.nvlink) * way.nvlink,
+        nic=cluster.nic * way.nic,
+        sharp=way.sharp,
     )
 
 

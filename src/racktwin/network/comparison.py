@@ -136,7 +136,8 @@ def _no_sharp(question: Question) -> Question | None:
 def _nic_share(question: Question, share: float) -> Question | None:
     if question.place.domains < 2:
         return None
-    return _with(question, nic=question.way.nic * share)
+    way = question.way
+    return _with(question, nic=way.nic * share, domain=max(way.nic, way.domain) * share)
 
 
 def _half_of_nics(question: Question) -> Question | None:

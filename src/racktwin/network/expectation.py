@@ -25,7 +25,7 @@ from racktwin.network.error import spread
 from racktwin.network.nccl import Path
 from racktwin.network.transfer import point_to_point
 from racktwin.network.volume import OPERATIONS, Operation, least_share, wire_share
-from racktwin.network.way import IDEAL, Way
+from racktwin.network.way import Way
 
 SEND = "send_recv"
 ASKED = (*OPERATIONS, SEND)
@@ -48,7 +48,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 class Expectation(msgspec.Struct, frozen=True, kw_only=True):
     """Estimates over sizes; all arrays are s, one value per size (bytes).
 
-    low, high: 80 % interval of calibrated. paths: algorithms and protocols the group can run;
+    low, high: 80 % interval of calibrated. ideal: None where there is one tier, or one way to send.
+    nccl: None where NCCL has no choice. paths: algorithms and protocols the group can run;
     taken: index of the one NCCL takes; refused: why others cannot run. best: name and time of the
     quickest textbook algorithm by size.
     """
@@ -58,7 +59,7 @@ class Expectation(msgspec.Struct, frozen=True, kw_only=True):
     calibrated: Array
     low: Array
     high: Array
-    ideal: Array
+    ideal: Array | None
     nccl: Array | None
     bound: Array
     evidence: Evidence
@@ -76,31 +77,41 @@ class Expectation(msgspec.Struct, frozen=True, kw_only=True):
     def group(self) -> Group:
         """The ranks as NCCL sees them."""
         asked = self.question
-        return group(asked.place, asked.cluster, sharp=asked.way.sharp)
+        return group(asked.place, asked.cluster, asked.way)
 
     def path(self, index: int) -> Path | None:
         """What NCCL takes for the size of that index; None where it has no choice."""
         return self.paths[int(self.taken[index])] if self.paths else None
 
     def plans(self, index: int) -> list[tuple[float, Path]]:
-        """NCCL's time, s, of each path for the size of that index, the quickest first."""
+        """NCCL's time, s, of each path for the size of that index, the quickest first.
+
+        None is below the bound, whatever NCCL plans with.
+        """
         operation: Operation = self.question.operation  # type: ignore[assignment]
-        size = self.size[index]
-        times = [(float(each.seconds(operation, size, self.group)), each) for each in self.paths]
+        size, least = self.size[index], float(self.bound[index])
+        times = [
+            (max(float(each.seconds(operation, size, self.group)), least), each)
+            for each in self.paths
+        ]
         return sorted(times, key=lambda each: each[0])
 
     @property
     def binds(self) -> str:
         """Which links the bound is of."""
         place, cluster, way = self.question.place, self.question.cluster, self.question.way
-        nvlink, nic = cluster.nvlink * way.nvlink, cluster.nic * way.nic
+        nvlink, nic = cluster.nvlink * way.nvlink, cluster.nic * max(way.nic, way.domain)
         near = f"NVLink of a GPU, {nvlink / 1e9:,.0f} GB/s each way"
         if place.domains == 1:
             return near
         inside = least_share("all_gather", place.per_domain) / nvlink
         outside = 1.0 / smallest_domain(place) / nic
-        if self.question.operation in ("all_to_all", SEND) or outside > inside:
-            return f"the NIC of a GPU, {nic / 1e9:,.0f} GB/s each way"
+        if self.question.operation == SEND:
+            return f"the NIC of a GPU, {cluster.nic * way.nic / 1e9:,.4g} GB/s each way"
+        if self.question.operation == "all_to_all" or outside > inside:
+            if way.nic < way.domain < 1:
+                return f"the NICs of an NVLink domain, {nic / 1e9:,.4g} GB/s a GPU each way"
+            return f"the NIC of a GPU, {nic / 1e9:,.4g} GB/s each way"
         return near
 
 
@@ -121,7 +132,7 @@ def check(question: Question) -> None:
     if way.algorithm and way.algorithm not in ALL:
         found.append(unknown("--algorithm", way.algorithm, ALL))
     elif way.algorithm and place.ranks > 1:
-        seen = group(place, question.cluster, sharp=way.sharp)
+        seen = group(place, question.cluster, way)
         why = _refusal(way.algorithm, question.operation, seen)
         if why:
             found.append(Finding("--algorithm", f"{way.algorithm} is not possible here: {why}"))
@@ -144,9 +155,7 @@ def expect(question: Question, sizes: Sequence[float] | Array) -> Expectation:
     operation: Operation = question.operation  # type: ignore[assignment]
     place, cluster, way = question.place, question.cluster, question.way
     price = getattr(priced, operation)(size, place, cluster, way=way)
-    ideal_way = msgspec.structs.replace(IDEAL, sharp=way.sharp, nvlink=way.nvlink, nic=way.nic)
-    ideal = getattr(priced, operation)(size, place, cluster, way=ideal_way).seconds
-    seen = group(place, cluster, sharp=way.sharp)
+    seen = group(place, cluster, way)
     paths = [] if operation == "all_to_all" else nccl.paths(operation, seen)
     paths = [each for each in paths if way.algorithm in ("", each.algorithm)]
     taken = nccl.chosen(operation, size, paths, seen) if paths else np.zeros(len(size), int)
@@ -160,8 +169,8 @@ def expect(question: Question, sizes: Sequence[float] | Array) -> Expectation:
         calibrated=price.seconds,
         low=np.maximum(low, floor),
         high=high,
-        ideal=ideal,
-        nccl=np.min(times, axis=0) if paths else None,
+        ideal=_ideal(operation, size, question),
+        nccl=np.maximum(np.min(times, axis=0), floor) if paths else None,
         bound=floor,
         evidence=price.evidence,
         paths=tuple(paths),
@@ -172,6 +181,16 @@ def expect(question: Question, sizes: Sequence[float] | Array) -> Expectation:
             for at in range(len(size))
         ),
     )
+
+
+def _ideal(operation: Operation, size: Array, question: Question) -> Array | None:
+    """Both tiers as a pipeline; None in one domain, and where messages go one by one."""
+    place, way = question.place, question.way
+    if place.domains < 2 or operation == "all_to_all":
+        return None
+    best = msgspec.structs.replace(way, estimate="ideal", algorithm="")
+    priced_so = getattr(priced, operation)(size, place, question.cluster, way=best)
+    return np.asarray(priced_so.seconds)
 
 
 def _refused(operation: Operation, seen: Group) -> dict[str, str]:
@@ -193,7 +212,7 @@ def _sent(question: Question, size: Array) -> Expectation:
         calibrated=price.seconds,
         low=np.maximum(low, size / line),
         high=high,
-        ideal=price.seconds,
+        ideal=None,
         nccl=None,
         bound=size / line,
         evidence=price.evidence,

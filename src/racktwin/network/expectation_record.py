@@ -27,6 +27,7 @@ def record(found: Expectation) -> dict[str, Any]:
             "condition": asked.condition,
             "nvlink_share": way.nvlink,
             "nic_share": way.nic,
+            "domain_nic_share": max(way.nic, way.domain),
         },
         "evidence": str(found.evidence),
         "binds": found.binds,
@@ -55,7 +56,7 @@ def _size(found: Expectation, at: int) -> dict[str, Any]:
         "algbw": size / time,
         "busbw": found.share * size / time,
         "bound_s": float(found.bound[at]),
-        "ideal_s": float(found.ideal[at]),
+        "ideal_s": None if found.ideal is None else float(found.ideal[at]),
         "nccl_s": None if found.nccl is None else float(found.nccl[at]),
         "nccl_algorithm": path.algorithm if path else None,
         "nccl_protocol": path.protocol if path else None,
@@ -83,7 +84,9 @@ def judged(found: Comparison) -> dict[str, Any]:
             {"cause": name, "measured_over_it": None if np.isnan(ratio) else ratio}
             for name, ratio in found.causes
         ],
-        "skipped_lines": list(found.log.skipped),
+        "skipped_lines": [
+            {"line": each.number, "reason": each.reason} for each in found.log.skipped
+        ],
     }
 
 
@@ -99,6 +102,9 @@ def exchange(found: Exchanged) -> dict[str, Any]:
             "model": found.model.name,
             "payload": found.payload,
             "framework": found.framework,
+            "condition": found.condition,
+            "nvlink_share": found.way.nvlink,
+            "nic_share": found.way.nic,
         },
         "evidence": str(found.evidence),
         "exchanges": [

@@ -18,6 +18,7 @@ from racktwin.network.curve import Array, smooth_sum
 from racktwin.network.exchange import Exchange, copies_sent
 from racktwin.network.fabric import Framework, Library, Mode
 from racktwin.network.hierarchy import nic_bandwidth
+from racktwin.network.way import USUAL, Way
 
 Phase = Literal["prepare", "dispatch", "combine"]
 
@@ -27,7 +28,7 @@ class Routing(msgspec.Struct, frozen=True, kw_only=True):
 
     hidden: values per token; bytes_per_value: on the wire, scales included, B; top_k: experts per
     token; experts: routed experts over all ranks; place: the expert-parallel ranks; imbalance:
-    bytes of the busiest rank over the mean, a ratio.
+    bytes of the busiest rank over the mean, a ratio; way: what is left of the links.
     """
 
     hidden: int
@@ -37,6 +38,7 @@ class Routing(msgspec.Struct, frozen=True, kw_only=True):
     place: Place
     cluster: Cluster
     imbalance: float = 1.0
+    way: Way = USUAL
 
 
 def dispatch(
@@ -52,6 +54,7 @@ def dispatch(
     mode: Mode | None = None,
     library: str = "",
     imbalance: float = 1.0,
+    way: Way = USUAL,
 ) -> Priced:
     """Send tokens to their experts, with the 'prepare' step of libraries that have one.
 
@@ -59,8 +62,8 @@ def dispatch(
     1.03 for block-scaled fp8, 0.56 for nvfp4, B; experts: routed experts over all ranks, which
     low-latency libraries poll one by one; mode: 'low_latency' or 'throughput', by default what the
     framework picks for that many tokens; library: one of catalog/fabrics/experts.yaml instead of
-    the framework's own; imbalance: bytes of the busiest rank over the mean, a ratio. Routing is
-    uniform over the experts.
+    the framework's own; imbalance: bytes of the busiest rank over the mean, a ratio; way: what is
+    left of the links. Routing is uniform over the experts.
     """
     routing = Routing(
         hidden=hidden,
@@ -70,6 +73,7 @@ def dispatch(
         place=place,
         cluster=cluster,
         imbalance=imbalance,
+        way=way,
     )
     names = _libraries(routing.cluster, framework, mode, library)
     return _exchange(("prepare", "dispatch"), np.asarray(tokens, np.float64), routing, names)
@@ -88,6 +92,7 @@ def combine(
     mode: Mode | None = None,
     library: str = "",
     imbalance: float = 1.0,
+    way: Way = USUAL,
 ) -> Priced:
     """Bring the experts' results of `tokens` tokens per rank home and add them.
 
@@ -101,6 +106,7 @@ def combine(
         place=place,
         cluster=cluster,
         imbalance=imbalance,
+        way=way,
     )
     names = _libraries(routing.cluster, framework, mode, library)
     return _exchange(("combine",), np.asarray(tokens, np.float64), routing, names)
@@ -164,25 +170,26 @@ def _phase(
     outside = copies_sent(library.copies, place.ranks / place.per_domain, routing.top_k)
     busiest = tokens * routing.imbalance
     nic = busiest * size * outside if place.domains > 1 else 0 * busiest
+    start = constants.seconds(0.0, sent, size, place.per_domain, routing.experts)
+    whole = constants.seconds(busiest, sent, size, place.per_domain, routing.experts)
+    inner = (whole - start) / routing.way.nvlink
     if place.domains == 1:
-        time = constants.seconds(busiest, sent, size, place.ranks, routing.experts)
+        time = whole
+        if routing.way.nvlink < 1:
+            time, left = (
+                start + inner,
+                f"{evidence.name}, {routing.way.nvlink:.1%} of the links left",
+            )
+            evidence = Evidence("formula", left)
     else:
-        time = _over_domains(constants, busiest, sent, size, nic, routing)
-        evidence = Evidence("formula", f"{evidence.name} over {nic_bandwidth(cluster)[1]}")
+        far, said = nic_bandwidth(cluster, routing.way)
+        begin = start + float(fabric.tiers().exchange_start)
+        time = begin + smooth_sum(inner, nic / far, fabric.tiers().overlap)
+        evidence = Evidence("formula", f"{evidence.name} over {said}")
     wire = busiest * size * sent
-    floor = np.maximum((wire - nic) / cluster.nvlink, nic / cluster.nic)
+    line = cluster.nvlink * routing.way.nvlink, cluster.nic * routing.way.nic
+    floor = np.maximum((wire - nic) / line[0], nic / line[1])
     return moved(wire, np.where(tokens > 0, np.maximum(time, floor), 0.0), evidence, place)
-
-
-def _over_domains(
-    constants: Exchange, tokens: Array, sent: float, size: float, nic: Array, routing: Routing
-) -> Array:
-    """Both tiers at once: their starts add up, then the busier tier decides."""
-    facts, ranks = fabric.tiers(), routing.place.per_domain
-    start = constants.seconds(0.0, sent, size, ranks, routing.experts)
-    inner = constants.seconds(tokens, sent, size, ranks, routing.experts) - start
-    outer = nic / nic_bandwidth(routing.cluster)[0]
-    return start + float(facts.exchange_start) + smooth_sum(inner, outer, facts.overlap)
 
 
 def _measured(library: Library, phase: Phase, system: str) -> tuple[str, dict[str, Exchange]]:

@@ -86,7 +86,7 @@ def _against_like(
     operation: Operation, size: Array, place: Place, cluster: Cluster, way: Way
 ) -> Array:
     """An algorithm against the one of its kind that `_two_tiers` is, by NCCL's model; a ratio."""
-    found = group(place, cluster, sharp=way.sharp)
+    found = group(place, cluster, Way(sharp=way.sharp))
     kind: tuple[str, ...] = ("ring",)
     if not _rings(place, way):
         kind = SHARP[1:] if way.algorithm in SHARP else ("nvls_tree",)

@@ -16,23 +16,27 @@ from racktwin.network.links import BETWEEN, Links
 from racktwin.network.load import step
 from racktwin.network.problem import Floats, Ints
 from racktwin.network.routing import Routing, efficiency
-from racktwin.network.tier import NVLINK_IN, NVLINK_OUT
+from racktwin.network.tier import NIC_IN, NIC_OUT, NVLINK_IN, NVLINK_OUT
 from racktwin.network.topology import Topology
 from racktwin.network.volume import OPERATIONS, Operation
 
 NVLINK = (NVLINK_OUT, NVLINK_IN)
+NICS = (NIC_OUT, NIC_IN)
 SHOWN = 4  # ranks that are named
 SEED = 0  # of the hashes of static routing
+DIGITS = 12  # of a share, so that a whole fabric has all of it
 
 
 class Left(msgspec.Struct, frozen=True):
-    """Shares of the rates that a whole fabric with adaptive routing gives, 0..1.
+    """Shares of the rates that ranks have on a whole fabric without oversubscription, 0..1.
 
-    nvlink: of the busiest GPU's NVLink; nic: of the busiest NIC or cable between switches.
+    nvlink: of the busiest GPU's NVLink; nic: of the busiest NIC or cable between switches; domain:
+    of all NICs of the NVLink domain that has least.
     """
 
     nvlink: float = 1.0
     nic: float = 1.0
+    domain: float = 1.0
 
 
 def left(
@@ -43,7 +47,7 @@ def left(
     routing: Routing = "adaptive",
     faults: Sequence[Fault] = (),
 ) -> Left:
-    """Compare the busiest links of `operation` among `gpus` with those of a whole fabric.
+    """Compare the busiest links of `operation` among `gpus` with whole NVLinks and NICs.
 
     BadInput names ranks that are cut off from the others.
     """
@@ -53,10 +57,25 @@ def left(
     health = Health(topology, faults)
     if len(np.unique(topology.domain_of(gpus))) > 1:
         _refuse_cut(health, gpus)
-    whole = _busiest(Links(Health(topology), "adaptive"), moves, gpus)
-    hurt = _busiest(Links(health, routing), moves, gpus)
-    shares = [min(1.0, a / b) if b > 0 else 1.0 for a, b in zip(whole, hurt, strict=True)]
-    return Left(*shares)
+    near, injected, _ = _busiest(Links(Health(topology), "adaptive"), moves, gpus)
+    worse, *outside = _busiest(Links(health, routing), moves, gpus)
+    shares = [
+        min(1.0, a / b) if b > 0 else 1.0 for a, b in ((near, worse), (injected, max(outside)))
+    ]
+    nvlink, nic = (round(each, DIGITS) for each in shares)
+    return Left(nvlink, nic, max(nic, _domain(health, gpus)))
+
+
+def _domain(health: Health, gpus: Ints) -> float:
+    """What the NICs of a domain carry together, over whole ones of the domain with fewest ranks."""
+    topology, shares = health.topology, health.nics()
+    lanes = [
+        shares[topology.nic_of(gpus, lane) * topology.planes + lane % topology.planes]
+        for lane in range(topology.lanes)
+    ]
+    _, domain, ranks = np.unique(topology.domain_of(gpus), return_inverse=True, return_counts=True)
+    together = np.bincount(domain, np.mean(lanes, axis=0))
+    return float(min(1.0, together.min() / ranks.min()))
 
 
 def _refuse_cut(health: Health, gpus: Ints) -> None:
@@ -74,11 +93,16 @@ def _refuse_cut(health: Health, gpus: Ints) -> None:
     raise BadInput([Finding("--fail", message)], "collective")
 
 
-def _busiest(links: Links, operation: Operation, gpus: Ints) -> tuple[float, float]:
-    """Seconds per byte of the fullest NVLink, and of the fullest link of the fabric."""
+def _busiest(links: Links, operation: Operation, gpus: Ints) -> tuple[float, float, float]:
+    """Seconds per byte of the fullest NVLink, NIC, and cable between switches.
+
+    What adaptive routing reaches of a cable counts as all of it, for NICs reach no more.
+    """
     load = step(links, operation, gpus, 1.0, np.random.default_rng(SEED))
     line: Floats = links.line.copy()
-    line[np.isin(links.tier, BETWEEN)] *= efficiency(links.routing, "many")
+    line[np.isin(links.tier, BETWEEN)] *= efficiency(links.routing, "many") / efficiency(
+        "adaptive", "many"
+    )
     used = load.shares > 0
     dead = np.flatnonzero(used & (line <= 0))
     if len(dead):
@@ -86,5 +110,6 @@ def _busiest(links: Links, operation: Operation, gpus: Ints) -> tuple[float, flo
         raise BadInput([Finding("--fail", f"nothing is left of {name}")], "collective")
     time = np.zeros(len(line))
     time[used] = load.shares[used] * load.size / line[used]
-    near = np.isin(links.tier, NVLINK)
-    return float(time[near].max(initial=0.0)), float(time[~near].max(initial=0.0))
+    kinds = (NVLINK, NICS, BETWEEN)
+    near, nic, between = (float(time[np.isin(links.tier, each)].max(initial=0.0)) for each in kinds)
+    return near, nic, between

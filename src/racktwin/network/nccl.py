@@ -128,8 +128,9 @@ def _nvls_tree(protocol: Protocol, operation: Operation, group: Group) -> float:
 
 def _direct(protocol: Protocol, operation: Operation, group: Group) -> float:
     share = tuner().collnet_share
-    if operation in HALVES:
-        return group.per_node * min(group.nic, group.nvlink) * share
+    if operation in HALVES:  # all NICs of a node fill it, the NVLink of each GPU its own buffer
+        inside = group.nvlink * group.ranks / (group.ranks - 1)
+        return min(group.per_node * group.nic, inside) * share
     channels = group.channels
     heads = group.per_node / channels.count  # GPUs per channel
     return channels.total / (heads - (heads - 1) / 2) * share / 2

@@ -15,6 +15,7 @@ class Way(msgspec.Struct, frozen=True):
 
     algorithm: one of `algorithm.ALL`, '' for the one NCCL takes. sharp: switches between NVLink
     domains reduce. nvlink, nic: share of the line rate that the worst-off rank has left, 0..1.
+    domain: share left of all NICs of the worst-off NVLink domain, which no algorithm can exceed.
     """
 
     estimate: Estimate = "calibrated"
@@ -22,7 +23,7 @@ class Way(msgspec.Struct, frozen=True):
     sharp: bool = False
     nvlink: float = 1.0
     nic: float = 1.0
+    domain: float = 1.0
 
 
 USUAL = Way()
-IDEAL = Way(estimate="ideal")

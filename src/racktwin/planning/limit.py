@@ -9,6 +9,8 @@ from racktwin.planning.pools import Priced
 from racktwin.planning.search import BATCHES, Candidates
 from racktwin.units import Seconds
 
+MOST_DIGITS = 9  # of a latency
+
 
 def limit(priced: Priced, every: Candidates, index: int) -> str:
     """Why candidate number `index` of `every` stops at its batch, or what it misses."""
@@ -35,10 +37,18 @@ def _missed(ask: Ask, every: Candidates, index: int) -> list[str]:
     """The latency limits a candidate is over."""
     figures = {"TPOT": (every.tpot, ask.tpot), "TTFT": (every.ttft, ask.ttft)}
     return [
-        f"a {name} of {Seconds(column[index]).text(3)}"
+        f"a {name} of {_told(float(column[index]), float(most))}"
         for name, (column, most) in figures.items()
         if most is not None and column[index] > most
     ]
+
+
+def _told(value: float, most: float) -> str:
+    """A latency (s) in as many digits as tell it from its limit (s)."""
+    texts = (Seconds(value).text(digits) for digits in range(3, MOST_DIGITS))
+    limits = (Seconds(most).text(digits) for digits in range(3, MOST_DIGITS))
+    told = (text for text, least in zip(texts, limits, strict=True) if text != least)
+    return next(told, Seconds(value).text(MOST_DIGITS))
 
 
 def _missing(priced: Priced, every: Candidates, index: int, following: int) -> str:
