@@ -86,7 +86,7 @@ def test_documented_keys_are_printed_keys(
 ) -> None:
     shown = answer(capsys, "show", CLUSTER, "--fail", "leaf:0")
     assert set(printed(shown)) - {"schema"} == documented(root, "fabric show")
-    run = answer(capsys, "simulate", str(traffic), "--draws", "2")
+    run = answer(capsys, "simulate", str(traffic), "--routing", "static", "--draws", "2")
     assert set(printed(run)) - {"schema"} == documented(root, "fabric simulate")
 
 
@@ -121,6 +121,7 @@ def test_help_lists_the_second_words(capsys: pytest.CaptureFixture[str]) -> None
         ("simulate {traffic} --routing statik", "did you mean 'static'"),
         ("simulate {traffic} --congestion tele", "did you mean 'telemetry'"),
         ("simulate {traffic} --draws 0", "expected 1 to 1,000"),
+        ("simulate {traffic} --draws 3 --routing spray", "only static paths are drawn"),
         ("simulate {traffic} --fail leaf:0", r"cut off from the fabric: rack0/host0/0 (leaf:0)"),
     ],
 )
@@ -148,6 +149,11 @@ def test_bad_input(
         ("x: {pattern: pairs, racks: 2, bytes: 1 MB}", "rack 2 does not exist"),
         ("x: {pattern: pairs, racks: 0, gpus: 1-2, bytes: 1 MB}", "give gpus or racks, not both"),
         ("x: {pattern: pairs, bytes: 1 MB, level: gold}", "'gold' is not known"),
+        ("x: {pattern: pairs, bytes: 1 MB, every: 1 ms}", "jobs.x.every: says nothing without"),
+        ("x: {pattern: transfer, gpus: 0-7, to: 9-10, bytes: 1 MB}", "found 8 senders and 2"),
+        ("x: {pattern: transfer, gpus: 0-3, to: '0,9-11', bytes: 1 MB}", "0 would send to itself"),
+        ("x: {pattern: random, bytes: 1 MB, flows: 1000000}", "jobs.x.flows: more than 200,000"),
+        ('"a\\e[31m": {pattern: pairs, bytes: 1 MB}', "jobs: a key holds '\\x1b'"),
         ("x: {pattern: pairs, bytes: 1 MB, repeat: 3}", "jobs.x.every: is missing"),
         ("x: {pattern: pairs, bytes: 1 MB, repeat: 900000, every: 1 ms}", "repeat less"),
         ("x: {pattern: random, flows: 1, over: -1 s, bytes: 1 MB}", "out of range"),
@@ -185,3 +191,60 @@ def test_a_cluster_file_lies_beside_the_traffic(
 ) -> None:
     found = answer(capsys, "simulate", str(root / "examples/fabric/permutation.yaml"))
     assert found["gpus"] == 128
+
+
+def test_faults_that_touch_nothing_are_said(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """GPUs 0 and 100 send; the NIC of GPU 20 is nobody's, and a spine is everybody's."""
+    path = tmp_path / "traffic.yaml"
+    job = "x: {pattern: transfer, gpus: 0, to: 100, bytes: 64 MB}"
+    path.write_text(f"cluster: azure-nd-gb300-v6\nracks: 4\njobs:\n  {job}\n")
+    words = ("simulate", str(path), "--fail", "nic:20,spine:0,plane:leaf3/3/2")
+    assert answer(capsys, *words)["idle_faults"] == ["nic:20", "plane:leaf3/3/2"]
+    assert main(["fabric", *words]) == 0
+    assert "touch no link that the jobs use: nic:20, plane:leaf3/3/2" in capsys.readouterr().out
+
+
+def test_all_is_over_when_the_last_job_is(
+    capsys: pytest.CaptureFixture[str], traffic: Path
+) -> None:
+    found = answer(capsys, "simulate", str(traffic))
+    ends = [each["finish_s"] for each in found["jobs"]]
+    starts = [each["start_s"] for each in found["jobs"]]
+    assert found["seconds"] == pytest.approx(max(ends) - min(starts), rel=1e-12)
+
+
+def test_nothing_is_broken_by_an_empty_list(
+    capsys: pytest.CaptureFixture[str], traffic: Path
+) -> None:
+    with traffic.open("a") as file:
+        file.write("faults: spine:0\n")
+    assert answer(capsys, "simulate", str(traffic))["faults"] == ["spine:0"]
+    assert answer(capsys, "simulate", str(traffic), "--fail", "")["faults"] == []
+    assert answer(capsys, "show", "azure-nd-gb300-v6", "--fail", "")["left"] is None
+
+
+def test_planes_that_no_nic_has(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("extends: azure-nd-gb300-v6\nfabric: {planes: 1000000}\n")
+    said = refused(capsys, "show", str(path))
+    assert "line 2   fabric.planes: 1,000,000 networks cannot share a NIC" in said
+
+
+def test_a_report_and_its_data(
+    capsys: pytest.CaptureFixture[str], traffic: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "answer"
+    words = ("simulate", str(traffic), "--routing", "static", "--draws", "2")
+    answered = answer(capsys, *words, "--out", str(folder))
+    assert json.loads((folder / "fabric-simulate.json").read_text()) == answered
+    page = (folder / "report.html").read_text()
+    assert page.count("<svg") == page.count("</svg>") > 1
+    for job in answered["jobs"]:
+        assert f"<td>{job['name']}</td>" in page
+        assert f"x{job['slowdown']:.2f}" in page
+    assert "2 draws of the hashes" in page
+    assert answered["busiest"][0]["link"] in page
+    (tmp_path / "file").write_text("")
+    assert "file" in refused(capsys, *words, "--out", str(tmp_path / "file"))

@@ -153,3 +153,22 @@ def test_a_plane_of_ethernet_cuts_nobody_off() -> None:
     left = health("leaf:0", topology)
     assert left.cut() == {}
     assert np.count_nonzero(left.nics() == 0) == 64
+
+
+def test_leaves_without_uplinks_are_islands() -> None:
+    """All 36 spines: every rack has a leaf of its own, so nobody reaches another rack."""
+    everyone = health(",".join(f"spine:{each}" for each in range(36)))
+    assert bisection(everyone) == 0.0
+    assert set(everyone.cut()) == set(range(4608))
+    assert everyone.cut()[72] == "no uplink of leaf1 is left"
+    most = health(",".join(f"spine:{each}" for each in range(35)))
+    assert not most.cut()
+    one = health(",".join(f"cable:leaf3/{each}" for each in range(72, 144)))
+    assert set(one.cut()) == set(range(3 * 72, 4 * 72))
+
+
+def test_hosts_on_one_leaf_still_reach_one_another() -> None:
+    """A rail's leaf without uplinks joins the hosts below it."""
+    topology = rails()
+    dead = ",".join(f"spine:{each}" for each in range(topology.tree.spines))
+    assert not health(dead, topology).cut()

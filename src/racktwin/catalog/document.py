@@ -19,6 +19,7 @@ from racktwin.finding import BadInput, Finding
 DEEPEST = 24  # mappings in mappings
 LARGEST = 1 << 20  # bytes; a description of a machine or a deployment is a few kB
 FACT_KEYS = ("value", "unit", "kind", "source", "date", "note")
+UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # what a terminal would obey
 PLAIN_TAGS = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 
 
@@ -145,6 +146,9 @@ def _mapping(
         if not word:
             line = name.start_mark.line + 1
             findings.append(Finding(key or "yaml", "a key must be a word", line))
+        elif strange := UNPRINTABLE.search(word):
+            line = name.start_mark.line + 1
+            findings.append(Finding(key or "yaml", f"a key holds {strange[0]!r}", line))
         elif word in members:
             findings.append(Finding(path, "stands twice", name.start_mark.line + 1))
         else:
@@ -166,7 +170,10 @@ def _scalar(node: yaml.ScalarNode, key: str, findings: list[Finding]) -> Any:
             case "float":
                 return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
             case "str":
-                return text
+                if not (strange := UNPRINTABLE.search(text)):
+                    return text
+                findings.append(Finding(key, f"holds {strange[0]!r}", node.start_mark.line + 1))
+                return None
     except ValueError:
         fault = f"{text[:40]!r} is not a number that can be read"
     else:

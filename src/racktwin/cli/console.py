@@ -64,5 +64,10 @@ def table(*columns: str, title: str = "", right: tuple[str, ...] = ()) -> Table:
 
 def print_json(answer: dict[str, Any]) -> None:
     """Print an answer as JSON, quantities as SI numbers."""
+    print(json_text(answer), end="")
+
+
+def json_text(answer: dict[str, Any]) -> str:
+    """An answer as JSON, quantities as SI numbers."""
     text = msgspec.json.encode(answer, enc_hook=float)
-    print(msgspec.json.format(text, indent=2).decode())
+    return msgspec.json.format(text, indent=2).decode() + "\n"

@@ -10,21 +10,10 @@ from rich.text import Text
 
 from racktwin.cli.console import table
 from racktwin.network.contention import Contention
-from racktwin.network.routing import (
-    ABOUT,
-    congestion,
-    efficiency,
-    efficiency_kind,
-    nic_efficiency,
-)
+from racktwin.network.contention_words import TIER_NAMES, grounds
+from racktwin.network.routing import ABOUT
 from racktwin.network.timeline import timeline
-from racktwin.units import Bandwidth, Bytes, Seconds
-
-TIER_NAMES = {
-    "nvlink_out": "NVLink out", "nvlink_in": "NVLink in", "nic_out": "NIC out",
-    "leaf_up": "leaf up", "spine_up": "spine up", "spine_down": "spine down",
-    "leaf_down": "leaf down", "nic_in": "NIC in",
-}  # fmt: skip
+from racktwin.units import Bandwidth, Seconds
 
 
 def screen(found: Contention) -> Iterator[RenderableType]:
@@ -34,6 +23,9 @@ def screen(found: Contention) -> Iterator[RenderableType]:
     head = f"   {cluster.gpus:,} GPUs of {cluster.title}, {Seconds(found.seconds).text(4)} in all"
     yield Text.assemble(("traffic", "bold"), head)
     yield Text(f"{traffic.routing} routing: {ABOUT[traffic.routing]}{_faults(found)}")
+    if found.idle:
+        which = ", ".join(map(str, found.idle))
+        yield Text(f"touch no link that the jobs use: {which}", "yellow")
     yield ""
     yield _jobs(found)
     if found.draws:
@@ -80,11 +72,11 @@ def _draws(found: Contention) -> Table:
 
 def _links(found: Contention) -> Table:
     both = Table.grid(padding=(0, 6, 0, 0))
-    made = table("", "mean", "busiest", title="links", right=("mean", "busiest"))
+    made = table("", "mean", "highest", title="links", right=("mean", "highest"))
     line = timeline(found.run, found.links, min(each.start for each in found.jobs))
     for name, mean in line.mean.items():
         made.add_row(TIER_NAMES[name], f"{mean.mean():.1%}", f"{line.peak[name].max():.1%}")
-    most = table("", "of line rate, all the time", title="busiest")
+    most = table("", "of line rate, all the time", title="busiest links")
     for link, share in found.busiest:
         most.add_row(link, f"{share:.1%}")
     both.add_row(made, most)
@@ -92,30 +84,7 @@ def _links(found: Contention) -> Table:
 
 
 def _notes(found: Contention) -> Table:
-    traffic = found.traffic
     made = Table.grid(padding=(0, 3, 0, 0))
-    kinds = {each.job.kind for each in found.jobs}
-    words = {"pairs": "one receiver at a time", "many": "many receivers"}
-    made.add_row("formula", f"max-min fair rates over {found.classes:,} classes of flows")
-    made.add_row("NICs", f"reach {nic_efficiency(traffic.cluster):.0%} of line rate (measured)")
-    for kind in sorted(kinds):
-        share = f"{efficiency(traffic.routing, kind):.1%} of links between switches are used with"
-        known = efficiency_kind(traffic.routing, kind)
-        made.add_row("paths", f"{share} {words[kind]} ({known}: catalog/fabrics/routing.yaml)")
-    made.add_row("congestion", f"{_control(found)} (assumed)")
-    rounded = f"; starts and ends within {found.run.grain:.0%} of a flow count as one"
-    exact = f"{found.run.steps:,} steps{rounded if found.run.grain else ''}"
-    sent = Bytes(sum(each.bytes for each in found.jobs)).text(4)
-    made.add_row("", f"{exact}; {sent} over NICs; times hold the round trip of the last byte")
+    for name, text in grounds(found):
+        made.add_row(name, text)
     return made
-
-
-def _control(found: Contention) -> str:
-    facts, traffic = congestion(), found.traffic
-    apart = "a queue for each service level" if traffic.isolated else "one queue for all"
-    if traffic.control == "none":
-        return f"no congestion control: flows behind a full receiver block others; {apart}"
-    return (
-        f"senders slow down within {facts.reaction} of a congestion; flows passing by then lose "
-        f"{facts.victim_loss}; {apart}"
-    )

@@ -115,9 +115,11 @@ def _lost(topology: Topology, counted: Inventory, lost: Loss) -> Table:
     made.add_row("worst leaf", f"{lost.uplinks:.1%} of its uplinks left")
     made.add_row("worst GPU", f"{lost.nic:.1%} of its NICs, {lost.nvlink:.1%} of its NVLink left")
     if not lost.cut:
-        made.add_row("cut off", "nobody")
+        parts = "" if lost.bisection else ", but the halves do not reach each other"
+        made.add_row("cut off", f"nobody{parts}")
         return made
     names = [f"{gpu} ({why})" for gpu, why in list(lost.cut.items())[:NAMED]]
     more = f" and {len(lost.cut) - NAMED:,} more" if len(lost.cut) > NAMED else ""
-    made.add_row("cut off", f"{len(lost.cut):,} GPUs: {', '.join(names)}{more}")
+    plural = "s" * (len(lost.cut) != 1)
+    made.add_row("cut off", f"{len(lost.cut):,} GPU{plural}: {', '.join(names)}{more}")
     return made

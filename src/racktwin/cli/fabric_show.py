@@ -39,7 +39,7 @@ def fabric_show(
     nodes
         Size of the cluster in nodes (hosts, VMs).
     fail
-        What is broken, and what that leaves: spine:3,plane:leaf7/12/2.
+        What is broken, and what that leaves: spine:3,plane:leaf7/12/2; '' for nothing.
     svg
         Write a drawing into this file.
     json

@@ -11,6 +11,7 @@ from racktwin.hardware.host import Host
 from racktwin.hardware.tree import split
 from racktwin.units import Bitrate
 
+MOST_PLANES = 16  # lanes of a pair of NIC ports
 STEPS = 400  # ratios tried on each side of one that cannot be built
 
 
@@ -30,6 +31,12 @@ def _nics(fabric: Fabric, host: Host) -> Iterator[Finding]:
             "fabric.switch",
             f"a NIC sends {Bitrate(sent)}{planes}, a port of {switch.title} "
             f"carries {Bitrate(switch.rate)}",
+        )
+    if fabric.planes > MOST_PLANES:
+        yield Finding(
+            "fabric.planes",
+            f"{fabric.planes:,} networks cannot share a NIC; expected 1 to {MOST_PLANES}, "
+            f"each with a port of it",
         )
     many, few = max(host.nics, host.gpus), min(host.nics, host.gpus)
     if many % few:

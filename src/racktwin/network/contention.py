@@ -10,17 +10,19 @@ import numpy.typing as npt
 
 from racktwin.finding import BadInput, Finding
 from racktwin.network.demand import Demand
+from racktwin.network.fault import Fault
 from racktwin.network.flow import Run, run
 from racktwin.network.health import Health
 from racktwin.network.latency import round_trips
 from racktwin.network.links import Links
-from racktwin.network.problem import Floats, Problem
+from racktwin.network.problem import Floats, Ints, Problem
 from racktwin.network.tier import NIC_OUT
 from racktwin.network.topology import Topology
 from racktwin.network.traffic import Job, Traffic, demand
 
 Mask = npt.NDArray[np.bool_]
 ENOUGH = 1 - 1e-9  # a job is not faster than its links, but for rounding
+MOST_FAULTS = 50  # that are tried one by one
 
 
 class JobOutcome(msgspec.Struct, frozen=True):
@@ -62,7 +64,9 @@ class JobOutcome(msgspec.Struct, frozen=True):
 class Contention(msgspec.Struct, frozen=True):
     """All jobs together.
 
+    seconds: s from the first start to the last acknowledgement.
     busiest: links with the highest share (fraction) of the bytes they could carry in all the time.
+    idle: faults that touch no link in use.
     draws: s each job took under other draws of the hashes of paths.
     """
 
@@ -74,6 +78,7 @@ class Contention(msgspec.Struct, frozen=True):
     busiest: tuple[tuple[str, float], ...]
     classes: int
     draws: tuple[tuple[float, ...], ...] = ()
+    idle: tuple[Fault, ...] = ()
 
 
 class _Played(NamedTuple):
@@ -100,7 +105,8 @@ def contend(traffic: Traffic, draws: int = 1) -> Contention:
     for one in every:
         alone = together if len(every) == 1 else _play(traffic, links, (one,))
         jobs.append(_outcome(traffic.jobs[one], together, one, alone.span(one)))
-    seconds = float(together.run.finish.max() - together.problem.start.min())
+    begin = together.problem.start
+    seconds = float((begin + together.took).max() - begin.min())
     again = []
     for draw in range(draws if draws > 1 else 0):
         played = _play(traffic, links, every, draw)
@@ -114,7 +120,20 @@ def contend(traffic: Traffic, draws: int = 1) -> Contention:
         busiest=_busiest(together, links, seconds),
         classes=len(together.problem.size),
         draws=tuple(zip(*again, strict=True)),
+        idle=_idle(traffic, together.run.used),
     )
+
+
+def _idle(traffic: Traffic, used: Ints) -> tuple[Fault, ...]:
+    """Faults that leave every link in use as it was; the first of them, where there are many."""
+    topology = Topology(traffic.cluster)
+    whole = Links(Health(topology), traffic.routing).line[used]
+    found = []
+    for fault in traffic.faults[:MOST_FAULTS]:
+        hurt = Links(Health(topology, (fault,)), traffic.routing).line[used]
+        if (hurt == whole).all():
+            found.append(fault)
+    return tuple(found)
 
 
 def _play(traffic: Traffic, links: Links, which: tuple[int, ...], draw: int = 0) -> _Played:

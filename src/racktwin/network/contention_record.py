@@ -22,6 +22,7 @@ def record(found: Contention) -> dict[str, Any]:
         "isolation": traffic.isolated,
         "seed": traffic.seed,
         "faults": [str(each) for each in traffic.faults],
+        "idle_faults": [str(each) for each in found.idle],
         "seconds": found.seconds,
         "classes": found.classes,
         "steps": run.steps,

@@ -152,6 +152,28 @@ class Health:
             for gpu in range(first, first + each):
                 if not any(left[self.port(gpu, lane)] for lane in range(topology.lanes)):
                     reasons[gpu] = self._reason(int(nic))
+        return self._stranded(left, reasons)
+
+    def _stranded(self, left: Share, reasons: dict[int, str]) -> dict[int, str]:
+        """The same with GPUs whose leaves have no uplink left, and nobody else plugged in."""
+        topology = self.topology
+        islands = [leaf for leaf in self.hurt_leaves if not self.uplinks(leaf).any()]
+        if not islands:
+            return reasons
+        gpus = np.arange(topology.gpus)
+        lanes = range(topology.lanes)
+        nics = [topology.nic_of(gpus, lane) for lane in lanes]
+        planes = [lane % topology.planes for lane in lanes]
+        leaf = np.array([topology.plug(n, p)[0] for n, p in zip(nics, planes, strict=True)])
+        alive = np.array([left[n * topology.planes + p] for n, p in zip(nics, planes, strict=True)])
+        domain = np.broadcast_to(topology.domain_of(gpus), leaf.shape)
+        away = alive > 0
+        for island in islands:
+            here = away & (leaf == island)
+            if len(np.unique(domain[here])) < 2:
+                away &= ~here
+        for gpu in np.flatnonzero(~away.any(0)).tolist():
+            reasons.setdefault(gpu, f"no uplink of {topology.leaf_name(int(leaf[0, gpu]))} is left")
         return reasons
 
     def port(self, gpu: int, lane: int) -> int:

@@ -24,7 +24,7 @@ from racktwin.network.traffic import Job, Pattern, Traffic
 from racktwin.units import Bytes, Seconds
 
 RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9})(?::([0-9]{1,6}))?)?")
-MOST_FLOWS = 1_000_000  # in all jobs together
+MOST_FLOWS = 200_000  # in all jobs together, about a minute
 MOST_RANGES = 10_000
 MOST_JOBS = 100
 MOST_LEVELS = 16  # InfiniBand has 15 data queues a port
@@ -88,6 +88,11 @@ class Given(msgspec.Struct, frozen=True):
         if not 1 <= self.draws <= self.most:
             yield Finding("--draws", f"expected 1 to {self.most:,}, found {self.draws:,}")
 
+    def after(self, routing: str) -> Iterator[Finding]:
+        """What of it does not fit a file of that routing."""
+        if self.draws > 1 and routing != "static":
+            yield Finding("--draws", f"only static paths are drawn, and routing is {routing}")
+
 
 def read_traffic(path: str | Path, given: Given | None = None) -> Traffic:
     """The traffic described in a file, but for what is given otherwise."""
@@ -104,6 +109,7 @@ def read_traffic(path: str | Path, given: Given | None = None) -> Traffic:
     broken = _faults(keys, topology, given.faults)
     made = _Jobs(node.value["jobs"], keys, topology)
     jobs = tuple(made.jobs())
+    made.findings += given.after(given.routing or keys.routing)
     if made.findings:
         raise BadInput(sorted(made.findings, key=lambda each: each.line or 0), str(path))
     return Traffic(
@@ -200,12 +206,8 @@ class _Jobs:
         if keys.bytes <= 0:
             self.add(f"{here}.bytes", "nothing to send; give a size such as '64 MB'")
         if keys.pattern in ("incast", "transfer") and keys.to is None:
-            self.add(
-                f"{here}.to",
-                f"is missing: an {keys.pattern} needs receivers"
-                if keys.pattern == "incast"
-                else "is missing: a transfer needs receivers",
-            )
+            word = "an incast" if keys.pattern == "incast" else "a transfer"
+            self.add(f"{here}.to", f"is missing: {word} needs receivers")
         if keys.to is not None and keys.pattern not in ("incast", "transfer", "random"):
             self.add(f"{here}.to", f"{keys.pattern} has no receivers of its own")
         if (keys.flows is None) == (keys.pattern == "random"):
@@ -215,9 +217,21 @@ class _Jobs:
             self.add(f"{here}.over", f"flows of {keys.pattern} start together")
         if keys.repeat > 1 and not keys.every:
             self.add(f"{here}.every", "is missing: time from one repetition to the next")
+        if keys.every and keys.repeat == 1:
+            self.add(f"{here}.every", "says nothing without repeat: how often")
+        if keys.pattern == "transfer" and len(gpus) and len(to):
+            self._pairs(here, gpus, to)
         alone = not len(gpus[~np.isin(gpus, to)]) if len(to) else len(gpus) < 2
         if alone:
             self.add(f"{here}.gpus", "nobody to send to; name at least two GPUs")
+
+    def _pairs(self, here: str, gpus: Ints, to: Ints) -> None:
+        """Whether the first can send to the first, the second to the second, and so on."""
+        if len(gpus) != len(to):
+            counts = f"{len(gpus):,} senders and {len(to):,} receivers"
+            self.add(f"{here}.to", f"a transfer needs as many of both, found {counts}")
+        elif (gpus == to).any():
+            self.add(f"{here}.to", f"GPU {int(gpus[gpus == to][0]):,} would send to itself")
 
     def _count(self, job: Job) -> None:
         """Refuse what would not fit in memory."""
@@ -227,7 +241,8 @@ class _Jobs:
         self.entries += job.repeat * (links if job.collective else 8 * each)
         if self.total > MOST_FLOWS or self.entries > MOST_ENTRIES:
             what = f"more than {MOST_FLOWS:,} flows" if self.total > MOST_FLOWS else "too much"
-            self.add(f"jobs.{job.name}.repeat", f"{what} in all jobs together; repeat less")
+            key, less = ("repeat", "repeat less") if job.repeat > 1 else ("flows", "ask for fewer")
+            self.add(f"jobs.{job.name}.{key}", f"{what} in all jobs together; {less}")
 
     def _senders(self, here: str, keys: JobKeys) -> Ints:
         if keys.gpus is not None and keys.racks is not None:
