@@ -55,16 +55,11 @@ def fabric_simulate(
     """
     from racktwin.cli.console import print_json, print_screen, status
     from racktwin.cli.contention_screen import screen
-    from racktwin.dashboard.chart_file import check_chart_file
-    from racktwin.export.folder import check_folder
     from racktwin.network.contention_record import record
     from racktwin.network.traffic_file import Given, read_traffic
 
     given = Given(routing, congestion, fail, draws, MOST_DRAWS)
-    if svg:
-        check_chart_file(svg, "fabric simulate")
-    if out:
-        check_folder(out)
+    _check(svg, out)
     asked = read_traffic(traffic, given)
     with status():
         from racktwin.network.contention import contend  # compiles once
@@ -76,6 +71,17 @@ def fabric_simulate(
         print_json(answer)
     else:
         print_screen([*screen(found), *written])
+
+
+def _check(svg: str | None, out: str) -> None:
+    """Refuse files that cannot be written, before anything is computed."""
+    from racktwin.dashboard.chart_file import check_chart_file
+    from racktwin.export.folder import check_folder
+
+    if svg:
+        check_chart_file(svg, "fabric simulate")
+    if out:
+        check_folder(out)
 
 
 def _written(
