@@ -22,6 +22,7 @@ VERBS = {
     "collective": "what nccl-tests should print on a fabric, why, and what a run of it lacks",
     "fabric": "switches, cables, bandwidth and faults of a fabric; traffic of several jobs on it",
     "fit": "does a model load: weights, room for KV, largest context",
+    "quantize": "a checkpoint in NVFP4, what that costs it, and what a checkpoint holds",
     "show": "clusters, racks, chips, models, engines, and the source of every figure",
 }
 SECOND = {

@@ -13,7 +13,7 @@ from racktwin.numerics.chunks import in_chunks
 from racktwin.numerics.least_error import least_error
 from racktwin.numerics.options import LEAST_TENSOR_SCALE, options
 from racktwin.numerics.quantized import Quantized
-from racktwin.numerics.recipe import DTYPES, LARGEST, LEAST, MANTISSA, Recipe
+from racktwin.numerics.recipe import DTYPES, LARGEST, LEAST, MANTISSA, Recipe, recipe
 from racktwin.numerics.tensor import as_matrix, as_values
 
 Calibration = Literal["max", "mse"]
@@ -42,11 +42,43 @@ def quantize(
     matrix, shape = as_matrix(as_values(values))
     matrix = _padded(matrix, made, pad, shape)
     whole = _tensor_scale(matrix, made, given)
+    packed, scales = encode(matrix, made, whole, calibration, round_up)
+    return Quantized(
+        format=format,
+        shape=shape,
+        packed=_shaped(packed, shape),
+        scales=_shaped(scales, shape) if made.block[0] == 1 and made.block[1] else scales,
+        tensor_scale=whole if made.tensor_scale else None,
+    )
+
+
+def quantize_rows(
+    matrix: npt.NDArray[Any], tensor_scale: np.float32, calibration: Calibration = "max"
+) -> Quantized:
+    """Rows of an NVFP4 matrix (any unit) whose tensor scale (any unit) is that of all its rows."""
+    made = recipe("nvfp4")
+    packed, scales = encode(matrix, made, tensor_scale, calibration)
+    shape = (matrix.shape[0], matrix.shape[1])
+    return Quantized(
+        format="nvfp4", shape=shape, packed=packed, scales=scales, tensor_scale=tensor_scale
+    )
+
+
+def encode(
+    matrix: npt.NDArray[Any],
+    made: Recipe,
+    whole: np.float32,
+    calibration: Calibration = "max",
+    round_up: bool = False,
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Elements, packed, and block scales of a matrix (any unit); whole: its tensor scale, a ratio.
+
+    BadInput on NaN and infinity.
+    """
     tall, wide = made.block[0] or max(len(matrix), 1), made.block[1] or max(matrix.shape[1], 1)
-    blocks = made.blocks(*matrix.shape)
     width = matrix.shape[1] // 2 if made.element == "e2m1" else matrix.shape[1]
     packed = np.empty((len(matrix), width), np.uint8)
-    scales = np.empty(blocks, DTYPES[made.scale])
+    scales = np.empty(made.blocks(*matrix.shape), DTYPES[made.scale])
     wrong = np.zeros(1, np.int64)
 
     def run(part: slice) -> None:
@@ -64,15 +96,7 @@ def quantize(
     in_chunks(run, len(matrix), matrix.shape[1], tall)
     if wrong[0]:
         raise _unbounded(matrix)
-    return Quantized(
-        format=format,
-        shape=shape,
-        packed=_shaped(packed, shape).view(
-            np.uint8 if made.element == "e2m1" else DTYPES[made.element]
-        ),
-        scales=_shaped(scales, shape) if made.block[0] == 1 and made.block[1] else scales,
-        tensor_scale=whole if made.tensor_scale else None,
-    )
+    return packed.view(np.uint8 if made.element == "e2m1" else DTYPES[made.element]), scales
 
 
 def dequantize(found: Any, dtype: npt.DTypeLike = np.float32) -> npt.NDArray[Any]:
