@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -150,3 +151,13 @@ def test_all_sets_on_one_screen(
     assert "collectives  time " in out
     code, out, _ = run(capsys, "all", "--json")
     assert [each["set"] for each in json.loads(out)["sets"]] == ["azure", "collectives"]
+
+
+def test_the_head_adds_up_and_no_reason_stands_twice(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "collectives")
+    head = " ".join(out.split("figure")[0].replace(",", "").split())
+    rows, answered, doubted, refused, twice = map(int, re.findall(r"\d+", head))
+    assert rows == answered + refused + twice
+    assert doubted < answered
+    reasons = [line[9:] for line in out.split("no answer")[1].splitlines() if line.strip()]
+    assert len(reasons) == len(set(reasons))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
@@ -75,9 +76,9 @@ def overview(pairs: Sequence[tuple[Validation, Summary]]) -> Iterator[Renderable
 
 def _head(validation: Validation, found: Summary) -> Iterator[RenderableType]:
     rows = len(validation.points)
-    counts = [f"{found.everything.answered:,} answered", f"{found.refused:,} refused"]
-    counts += [f"{found.doubted:,} doubted"] if found.doubted else []
-    counts += [f"{found.repeated:,} rows stand twice"] if found.repeated else []
+    doubted = f" ({found.doubted:,} doubted)" if found.doubted else ""
+    counts = [f"{found.everything.answered:,} answered{doubted}", f"{found.refused:,} refused"]
+    counts += [f"{found.repeated:,} stand twice"] if found.repeated else []
     title = (validation.set, "bold")
     shipped = validation.source == SHIPPED
     of = f" of {SHIPPED}" if shipped else ""
@@ -169,11 +170,12 @@ def _remarks(validation: Validation, found: Summary) -> Iterator[RenderableType]
     if found.reasons:
         yield ""
         yield Text("no answer", style="bold")
-        for text, count in found.reasons[:MOST_REASONS]:
-            cut = text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
-            yield f"{count:7,}  {cut}"
-        if len(found.reasons) > MOST_REASONS:
-            rest = sum(count for _, count in found.reasons[MOST_REASONS:])
+        told: Counter[str] = Counter()
+        for text, count in found.reasons:
+            told[text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."] += count
+        for text, count in told.most_common(MOST_REASONS):
+            yield f"{count:7,}  {text}"
+        if rest := told.total() - sum(count for _, count in told.most_common(MOST_REASONS)):
             yield f"{rest:7,}  other reasons: points.csv of --out names each"
     for note in validation.notes[:MOST_NOTES]:
         yield f"note: {note}"

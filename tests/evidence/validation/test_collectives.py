@@ -12,6 +12,7 @@ from racktwin import network
 from racktwin.evidence.validation import collectives
 from racktwin.evidence.validation.point import Point
 from racktwin.hardware import cluster
+from racktwin.network.way import Way
 
 ROW = {
     "system": "Azure ND GB200 v6",
@@ -23,6 +24,7 @@ ROW = {
     "latency_us": "2489.9",
     "busbw_GBps": "646.87",
     "transport": "intra-node NVLink",
+    "settings": "",
     "source": "",
 }
 Answer = Callable[..., Point]
@@ -164,3 +166,46 @@ def test_a_benchmark_spreads_tokens_farther_than_uniform_routing(answer: Answer)
         library="nvlink_two_sided",
     )
     assert float(sided.columns["predicted_us"]) > 1.3 * float(even.seconds) * 1e6
+
+
+@pytest.mark.parametrize(
+    ("settings", "way"),
+    [
+        ("NCCL_ALGO=Ring", Way(algorithm="ring")),
+        ("NCCL Ring, in-place", Way(algorithm="ring")),
+        ("NCCL NVLS, in-place", Way(algorithm="nvls")),
+        ("NCCL_ALGO=Tree", Way(algorithm="tree")),
+        ("NVLS off", Way(algorithm="ring")),
+        ("NCCL_NVLS_ENABLE=0", Way(algorithm="ring")),
+        ("NCCL_NVLS_ENABLE=1 NCCL_MNNVL_ENABLE=1", Way()),
+        ("NCCL 2.29.2 nccl-tests", Way()),
+        ("NCCL_COLLNET_ENABLE=1", Way()),  # one domain: nothing between to reduce
+    ],
+)
+def test_settings_reach_the_prediction(answer: Answer, settings: str, way: Way) -> None:
+    rack = cluster("azure-nd-gb200-v6")
+    expected = network.all_reduce(1073741824, rack.place(4), rack, way=way)
+    point = answer(settings=settings)
+    assert float(point.columns["predicted_us"]) == pytest.approx(
+        1e6 * float(expected.seconds), rel=1e-5
+    )
+    assert ("settings" in point.evidence) == bool(way.algorithm)
+
+
+def test_sharp_and_nvlink_between_hosts(answer: Answer) -> None:
+    """SHARP as published for 64 H100; hosts of a rack joined by NICs when NVLink is off."""
+    hopper = {"gpu": "H100", "system": "", "n_gpus": "64", "latency_us": "", "busbw_GBps": ""}
+    on = answer(**hopper, transport="8 x NDR400 IB, SHARP/CollNet enabled")
+    off = answer(**hopper, settings="NCCL_COLLNET_ENABLE=0")
+    assert "SHARP" in on.evidence
+    assert "SHARP" not in off.evidence
+    assert float(on.columns["predicted_us"]) < 0.8 * float(off.columns["predicted_us"])
+    rack = {"gpu": "GB200", "system": "", "n_gpus": "16"}
+    apart = answer(**rack, settings="NCCL_MNNVL_ENABLE=0")
+    assert "over 4 NVLink domains" in apart.evidence
+    assert "over" not in answer(**rack).evidence
+
+
+def test_settings_that_cannot_be_say_why(answer: Answer) -> None:
+    row = answer(settings="NCCL_ALGO=NVLSTree")
+    assert "settings: nvls_tree is not possible: joins several NVLink domains" in row.reason

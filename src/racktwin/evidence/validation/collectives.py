@@ -13,6 +13,7 @@ from racktwin import network
 from racktwin.evidence import data
 from racktwin.evidence.condition import number
 from racktwin.evidence.table_error import TableError, table_error
+from racktwin.evidence.validation.collective_settings import settings
 from racktwin.evidence.validation.held_size import held_curve, held_exchange
 from racktwin.evidence.validation.point import (
     Held,
@@ -25,11 +26,12 @@ from racktwin.evidence.validation.point import (
 )
 from racktwin.evidence.validation.sweep import Form, Row, sweep
 from racktwin.finding import BadInput, Finding, unknown
-from racktwin.hardware import Cluster, cluster
+from racktwin.hardware import Cluster, Place, cluster
 from racktwin.kernels.priced import Priced
 from racktwin.network.exchange import copies_sent
 from racktwin.network.fabric import Framework
 from racktwin.network.volume import OPERATIONS, Operation, wire_share
+from racktwin.network.way import USUAL, Way
 
 ADDED = ("predicted_us", "predicted_busbw_GBps", "evidence", "reason")
 SIZES = ("bytes_or_tokens", "bytes")
@@ -65,6 +67,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     where: Cluster
     ranks: int
+    place: Place
+    way: Way
     noted: tuple[str, ...] = ()
 
 
@@ -90,9 +94,12 @@ def answer(given: Row, line: int) -> Point:
     held = None
     if row.name in OPERATIONS:
         size = _size(given)
-        held = held_curve(row.where.chip.tables, row.name, row.ranks, size)
-        price = getattr(network, row.name)(size, row.where.place(row.ranks), row.where)
+        run = getattr(network, row.name)
+        price = run(size, row.place, row.where, way=row.way)
         seconds = float(price.seconds)
+        held = held_curve(row.where.chip.tables, row.name, row.ranks, size)
+        if held and row.way != USUAL:
+            held *= seconds / float(run(size, row.place, row.where).seconds)
         share = wire_share(_operation(row.name), row.ranks)
         busbw = GIGA * share * size / seconds if seconds else None
     else:
@@ -127,7 +134,7 @@ def _basis(row: Asked, price: Priced) -> TableError | None:
     """Errors of what a price rests on: the table, a rule over rank counts, or several domains."""
     name = row.name
     if price.evidence.kind != "measured":
-        name += " across domains" if row.where.place(row.ranks).domains > 1 else " by rule"
+        name += " across domains" if row.place.domains > 1 else " by rule"
     return table_error("collectives", name, row.where.chip.name)
 
 
@@ -175,7 +182,15 @@ def _asked(given: Row) -> Asked:
     ranks = _ranks(given, where, findings, noted)
     if findings or where is None:
         raise BadInput(findings)
-    return Asked(name=name, where=where, ranks=ranks, noted=tuple(noted))
+    said = settings(given, name, ranks, where)
+    return Asked(
+        name=name,
+        where=where,
+        ranks=ranks,
+        place=said.place,
+        way=said.way,
+        noted=(*noted, *said.noted),
+    )
 
 
 def _name(text: str, findings: list[Finding]) -> str:
@@ -265,7 +280,7 @@ def _exchanged(given: Row, row: Asked) -> tuple[Priced, float | None]:
         hidden=hidden,
         bytes_per_value=PAYLOADS[payload],
         top_k=top_k,
-        place=row.where.place(row.ranks),
+        place=row.place,
         cluster=row.where,
         framework=_framework(said),
         experts=experts,
