@@ -57,6 +57,10 @@ def test_simulate_takes_one_deployment_or_several(root: object, tmp_path: Path) 
     load = {"input": 1000, "output": 50, "requests": 2000, "slo_ttft": 0.5}
     alone = rt.simulate(one, rate=20.0, **load)
     assert 0 < alone.ttft.p50 < alone.ttft.p99 < alone.outcome.e2e.p99
+    few = load | {"requests": 200, "rate": 20.0}
+    ways = [rt.simulate(one, **few), rt.simulate(one, oracle=True, **few)]
+    assert [each.order.oracle for each in ways] == [False, True]
+    assert ways[0].ttft.p99 == ways[1].ttft.p99
     half = msgspec.structs.replace(one, serve=msgspec.structs.replace(one.serve, replicas=2))
     both = rt.simulate(half, half, rate=[20.0, 5.0], **load)
     assert both.names == ("deployment 1", "deployment 2")

@@ -26,6 +26,9 @@ from racktwin.serving.trace import Trace
 from racktwin.units import Seconds
 
 
+ORACLE = "simulated by the oracle, plain Python that is independent of the compiled kernel"
+
+
 class Replay(msgspec.Struct, frozen=True, kw_only=True):
     """A run with what it was asked.
 
@@ -83,7 +86,8 @@ class Ready:
         deployment = self.deployment
         order = msgspec.structs.replace(self.order, rows=rows, watch=watch)
         run = simulate(self.served, self.stream, order)
-        notes = [*self.remarks, *run.notes, *filter(None, [run.refusal, run.offload_remark])]
+        notes = [ORACLE] if order.oracle else []
+        notes += [*self.remarks, *run.notes, *filter(None, [run.refusal, run.offload_remark])]
         if run.order.window and not run.kept:
             end = Seconds(run.last_finish)
             notes.append(f"no step falls into the trace window: the run ends at {end}")

@@ -69,6 +69,7 @@ def record(found: Replay) -> dict[str, Any]:
         "classes": [_class(each) for each in outcome.classes],
         "pools": {role: msgspec.structs.asdict(use) for role, use in outcome.pools.items()},
         "simulated_s": outcome.seconds,
+        "simulator": "oracle" if order.oracle else "kernel",
         "timeline": timeline(found),
         "notes": list(found.notes),
     }

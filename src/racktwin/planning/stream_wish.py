@@ -79,6 +79,8 @@ class Wish:
         Time between the points of the time lines: 10s.
     trace_window
         Times whose steps go into steps.json of --out, for Perfetto: 10s:12s.
+    oracle
+        The oracle simulates, plain Python, not the compiled kernel: the same requests, slowly.
     """
 
     trace: Annotated[str | None, OF_ONE] = None
@@ -108,6 +110,7 @@ class Wish:
     definitions: str = "vllm"
     resolution: str | None = None
     trace_window: str | None = None
+    oracle: Annotated[bool, Parameter(negative="", show_default=False)] = False
 
 
 class Reader:
@@ -161,6 +164,7 @@ class Reader:
             until=(self.duration or math.inf) if self.closed else math.inf,
             router=wish.router or "least_outstanding",
             scope=wish.scope or SCOPES[0],
+            oracle=wish.oracle,
             prefix_cache=wish.prefix_cache == "on",
             limits=Limits(**{name: each for name, each in limits.items() if each}),
             classes=self._classes(given),

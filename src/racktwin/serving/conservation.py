@@ -16,8 +16,7 @@ from racktwin.serving.fleet import (
     LOSSES,
     PREFILLED,
 )
-from racktwin.serving.pool import Pool
-from racktwin.serving.prefix_cache import idle_units
+from racktwin.serving.runner import Pooled
 
 if TYPE_CHECKING:
     from racktwin.serving.simulation import Simulation
@@ -30,29 +29,19 @@ def broken(run: Simulation) -> Iterator[str]:
     """What does not add up once every request has ended, a sentence each."""
     pools = run.runner.pools
     for role, pool in pools.items():
-        yield from (f"{role}: {fault}" for fault in _left(pool))
+        yield from (f"{role}: {fault}" for fault in pool.left())
         yield from (f"{role}: {fault}" for fault in _energy(run, pool))
     yield from _tokens(run)
     yield from _tiers(run)
-    ended = sum(pool.state.sums[FINISHED] for role, pool in pools.items() if role != "prefill")
+    ended = sum(pool.sums[FINISHED] for role, pool in pools.items() if role != "prefill")
     if "prefill" not in pools and ended != run.finished:
         yield f"{ended:,.0f} requests ended, {run.finished:,} were collected"
 
 
-def _left(pool: Pool) -> Iterator[str]:
-    state = pool.state
-    if left := int(state.replicas["outstanding"].sum()):
-        yield f"{left:,} requests are left"
-    if state.counts[0] != len(state.slots):
-        yield f"{len(state.slots) - state.counts[0]:,} slots are not free"
-    if state.ranks["used"].any():
-        yield f"{state.ranks['used'].sum():g} blocks are in use"
-
-
-def _energy(run: Simulation, pool: Pool) -> Iterator[str]:
+def _energy(run: Simulation, pool: Pooled) -> Iterator[str]:
     """A GPU draws its floor while it steps, and no more than its limit, W."""
     chip = run.deployment.cluster.chip
-    busy, joules = pool.state.sums[BUSY], pool.state.sums[JOULES]
+    busy, joules = pool.sums[BUSY], pool.sums[JOULES]
     low, high = chip.idle_power * busy, chip.tdp * busy
     if not low * (1 - ROUNDING) <= joules <= high * (1 + ROUNDING):
         yield f"{joules:g} J in {busy:g} s of steps"
@@ -64,7 +53,7 @@ def _tokens(run: Simulation) -> Iterator[str]:
     """Input that was not cached is computed once, and again after a loss; output is won."""
     pools, sample = run.runner.pools.values(), run.sample
     computed, won, lost, failed = (
-        sum(pool.state.sums[index] for pool in pools)
+        sum(pool.sums[index] for pool in pools)
         for index in (PREFILLED, DECODED, LOSSES, INTERRUPTED)
     )
     lost += failed
@@ -82,12 +71,12 @@ def _tiers(run: Simulation) -> Iterator[str]:
     """Units found in a tier are loaded, again after a loss; none holds more than its room."""
     pool = run.runner.pools[run.prompts]
     for name, index in (("cached_host", FROM_HOST), ("cached_shared", FROM_SHARED)):
-        loaded = run.unit * pool.state.sums[index]
+        loaded = run.unit * pool.sums[index]
         found = run.sample.total(name, EVERY)
-        again = pool.state.sums[LOSSES] + pool.state.sums[INTERRUPTED]
+        again = pool.sums[LOSSES] + pool.sums[INTERRUPTED]
         if loaded < found or (loaded > found and not again):
             yield f"{loaded:,.0f} tokens were loaded, {found:,.0f} found below the caches"
     if run.tiers is not None:
-        held, places = idle_units(pool.state.cache), pool.state.ranks.size
-        if (held[places : 2 * places] > run.tiers.host).any() or held[-1] > run.tiers.shared:
+        host, shared = pool.below()
+        if (host > run.tiers.host).any() or shared > run.tiers.shared:
             yield "a tier holds more than it has room for"

@@ -81,7 +81,7 @@ class State(NamedTuple):
     replicas: (replica). ranks: (replica, rank). slots: requests in the pool. results: of those
     that ended, not yet collected. crossing: (replica, rank, remainder) sequences that need a block
     in steps of that remainder. ring: (replica, step) first slot to end in a step. free: stack of
-    free slots. counts: free slots left, results written, and what routers count (see `TURN`).
+    free slots. counts: free slots left, results written, and what routers count (see `BASE`).
     sums: see `SUMS`. log: steps that overlap `window` (s), as many as there is room for; logged.
     images: rows of the window x (tokens that images make, s and J of encoding them), or no row.
     cache, known: prefixes, those of finished requests (at the places of the ranks and, see
@@ -179,9 +179,10 @@ FROM_HOST, FROM_SHARED, TO_HOST, TO_SHARED = range(9, 13)  # units loaded and wr
 INTERRUPTED, LOST_STEPS, LOST_TOKENS = range(13, len(SUMS))
 
 
-# Of `State.counts`: the scope, which is a part of the replicas that a router sees, whose turn it
-# is; then of each scope the next replica of a round robin, counted in it, and how many are open.
-TURN, SCOPES = 2, 3
+# Of `State.counts`: the place in the stream of request number 0; the scope, which is a part of the
+# replicas that a router sees, whose turn it is; then of each scope the next replica of a round
+# robin, counted in it, and how many are open.
+BASE, TURN, SCOPES = 2, 3, 4
 NEXT, OPEN, EACH = range(3)
 
 
@@ -204,7 +205,7 @@ def state(replicas: int, rules: Rules, slots: int, scopes: int = 1) -> State:
         crossing=np.zeros((replicas, rules.ranks, rules.block), np.int64),
         ring=np.full((replicas, rules.ring), -1, np.int64),
         free=np.arange(slots - 1, -1, -1, dtype=np.int64),
-        counts=np.array([slots, 0, 0, *[0, replicas // scopes] * scopes], np.int64),
+        counts=np.array([slots, 0, 0, 0, *[0, replicas // scopes] * scopes], np.int64),
         sums=np.zeros(len(SUMS)),
         log=np.zeros(0, STEP),
         logged=np.zeros(1, np.int64),

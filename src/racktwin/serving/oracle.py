@@ -7,8 +7,8 @@ step is composed anew, and blocks are counted sequence by sequence.
 from __future__ import annotations
 
 import heapq
-from collections import deque
-from collections.abc import Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Any, NamedTuple
 
@@ -47,7 +47,7 @@ class Result(NamedTuple):
     """A request that was served; times in s; cached: tokens found when it was first admitted.
 
     first, second, finish: of its tokens; second: -1 for an answer of one token. cached_host,
-    cached_shared: of these tokens in host memory and in the shared pool.
+    cached_shared: of these tokens in host memory and in the shared pool. replica: it ended on.
     """
 
     number: int
@@ -60,6 +60,7 @@ class Result(NamedTuple):
     second: float = -1.0
     cached_host: int = 0
     cached_shared: int = 0
+    replica: int = 0
 
 
 class Arrivals:
@@ -69,25 +70,36 @@ class Arrivals:
     it, the next of the stream comes that waits for no other.
     """
 
-    def __init__(self, requests: Sequence[Request], concurrency: int | None) -> None:
-        self.requests, self.most = requests, concurrency
+    def __init__(self, concurrency: int | None) -> None:
+        self.requests: list[Request] = []
+        self.most, self.open = concurrency, 0
+        self.ended: dict[int, float] = {}  # s, by number
         self.followers: dict[int, list[int]] = {}
         self.heap: list[tuple[float, bool, int]] = []
         self.later: deque[int] = deque()
-        self.open = 0
-        for number, request in enumerate(requests):
-            if request.after >= 0:
-                self.followers.setdefault(request.after, []).append(number)
-            else:
+
+    def add(self, requests: Sequence[Request]) -> None:
+        """More of the stream is known; what a request waits for may have ended by now."""
+        for number, request in enumerate(requests, len(self.requests)):
+            self.requests.append(request)
+            if request.after < 0 and self.most is None:
+                heapq.heappush(self.heap, (request.arrival, True, number))
+            elif request.after < 0:
                 self.later.append(number)
-        if concurrency is None:
-            self.heap = [(requests[number].arrival, True, number) for number in self.later]
-            heapq.heapify(self.heap)
-        self.fill(0.0)
+            elif request.after in self.ended:
+                earliest = request.arrival if self.most is None else 0.0
+                self.come(number, max(earliest, self.ended[request.after] + request.pause))
+            else:
+                self.followers.setdefault(request.after, []).append(number)
 
     def first(self, event: int) -> list[Event]:
         """The next arrival as an `event`, if there is one."""
         return [(self.heap[0][0], event, 0)] if self.heap else []
+
+    @property
+    def released(self) -> bool:
+        """Whether any comes that does not come by the stream's own time."""
+        return any(not own for _, own, _ in self.heap)
 
     def take(self) -> int:
         """The number of the request that arrives."""
@@ -105,6 +117,7 @@ class Arrivals:
 
     def release(self, number: int, time: float, begun: float) -> None:
         """Request `number`, which came at `begun`, has ended at `time`, s."""
+        self.ended[number] = time
         for follower in self.followers.get(number, []):
             request = self.requests[follower]
             earliest = request.arrival
@@ -124,15 +137,15 @@ def steps(pool: Sequence[Replica], end: int, begin: int) -> list[Event]:
     ]
 
 
-def _heirs(rules: Rules, requests: Sequence[Request]) -> dict[int, Sequence[int]]:
+def heirs(rules: Rules, requests: Sequence[Request]) -> dict[int, Sequence[int]]:
     """By request the units of the first one after it that begins with its whole prompt."""
-    heirs: dict[int, Sequence[int]] = {}
+    found: dict[int, Sequence[int]] = {}
     for request in requests:
-        if request.after >= 0 and request.after not in heirs:
+        if request.after >= 0 and request.after not in found:
             before, units = _units(rules, requests[request.after]), _units(rules, request)
             if units[: len(before)] == before:
-                heirs[request.after] = units
-    return heirs
+                found[request.after] = units
+    return found
 
 
 def _units(rules: Rules, request: Request) -> tuple[int, ...]:
@@ -148,11 +161,11 @@ def arriving(rules: Rules, request: Request, number: int, time: float) -> Job:
     return job
 
 
-def result(job: Job, finish: float) -> Result:
-    """The result of a request that ended at `finish`, s."""
+def result(job: Job, finish: float, replica: int) -> Result:
+    """The result of a request that ended at `finish`, s, on the replica of that number."""
     times = (job.arrival, job.admitted, job.first, finish)
     tiers = (job.cached_host, job.cached_shared)
-    return Result(job.number, *times, job.losses, job.cached, job.second, *tiers)
+    return Result(job.number, *times, job.losses, job.cached, job.second, *tiers, replica)
 
 
 def moved(replicas: Sequence[Replica], pool: Tier) -> dict[str, float]:
@@ -169,16 +182,22 @@ def moved(replicas: Sequence[Replica], pool: Tier) -> dict[str, float]:
 class Front:
     """The router's memory: requests that no replica takes, and those that come again.
 
-    rules: of the replicas they are sent to.
+    rules: of the replicas they are sent to. moves: failures that each request was on (count).
     """
 
-    def __init__(
-        self, rules: Rules, requests: Sequence[Request], arrivals: Arrivals, recovery: Recovery
-    ) -> None:
-        self.rules, self.requests, self.arrivals = rules, requests, arrivals
-        self.recovery, self.heirs = recovery, _heirs(rules, requests)
+    def __init__(self, rules: Rules, arrivals: Arrivals, recovery: Recovery) -> None:
+        self.rules, self.arrivals, self.recovery = rules, arrivals, recovery
+        self.requests = arrivals.requests
+        self.answers: defaultdict[int, list[int]] = defaultdict(list)
+        self.moves: Counter[int] = Counter()
         self.known: dict[int, Job] = {}
         self.held: list[Job] = []
+
+    def inherit(self, heirs: Mapping[int, Sequence[int]]) -> None:
+        """By request, the units of its prompt and answer: those of the one that goes on with it."""
+        for number, units in heirs.items():
+            if not self.answers[number]:
+                self.answers[number].extend(units)
 
     def take(self, now: float) -> Job:
         """The request that comes next, at `now`, s."""
@@ -186,7 +205,7 @@ class Front:
         if number in self.known:
             return self.known.pop(number)
         job = arriving(self.rules, self.requests[number], number, now)
-        job.answer = self.heirs.get(number, ())
+        job.answer = self.answers[number]
         return job
 
     def send_back(self, job: Job, time: float) -> None:
@@ -197,6 +216,7 @@ class Front:
     def lost(self, jobs: Sequence[Job], rules: Rules, now: float) -> None:
         """Requests were on a replica with these rules that failed at `now`, s."""
         for job in jobs:
+            self.moves[job.number] += 1
             asked = self.requests[job.number]
             job.begin_again(rules, asked.prompt, asked.output, migrate=self.recovery.migrate)
             self.send_back(job, now + self.recovery.detection)
@@ -212,8 +232,93 @@ class Front:
         return float([len(self.held), 0, sum(job.prompt for job in self.held)][kind])
 
 
+class Side(NamedTuple):
+    """A pool: its replicas, who of them is there, the tier they share."""
+
+    replicas: list[Replica]
+    crew: Crew
+    shared: Tier
+
+    @property
+    def sums(self) -> dict[str, float]:
+        """Sums by name (s, J, tokens, steps)."""
+        totals = [each.totals for each in self.replicas]
+        sums = {name: sum(each[name] for each in totals) for name in SUMS}
+        return sums | moved(self.replicas, self.shared)
+
+
+class Service:
+    """One pool of replicas under simulation, which can stop and go on.
+
+    scopes: equal parts of the replicas, each with a router of its own. plan: what happens to them.
+    """
+
+    def __init__(
+        self,
+        rules: Rules,
+        clock: Clock,
+        replicas: int = 1,
+        router: str = "round_robin",
+        concurrency: int | None = None,
+        scopes: int = 1,
+        plan: Plan | None = None,
+        recovery: Recovery | None = None,
+    ) -> None:
+        shared = Tier(rules.shared)
+        self.pool = [Replica(rules, clock, shared) for _ in range(replicas)]
+        self.desk, self.crew = (
+            Desk(self.pool, router, scopes),
+            Crew(self.pool, plan or Plan(), scopes),
+        )
+        self.front = Front(rules, Arrivals(concurrency), recovery or Recovery())
+        self.found: list[Result] = []
+        self.blocks = rules.ranks * rules.blocks * len(self.crew.members[0].stages)
+        self.sides = {"serve": Side(self.pool, self.crew, shared)}
+
+    @property
+    def between(self) -> int:
+        """Requests at the router."""
+        return len(self.front.held) + len(self.front.known)
+
+    @property
+    def stuck(self) -> bool:
+        """Whether nothing can happen any more, but requests wait for a replica."""
+        busy = any(each.busy for each in self.pool) or self.front.arrivals.released
+        return bool(self.front.held) and not busy and not any(self.crew.alive)
+
+    def run(self, until: float, most: float = inf) -> bool:
+        """Go on to `until`, s; False when so many results (count) are there before."""
+        arrivals, front, crew = self.front.arrivals, self.front, self.crew
+        arrivals.fill(0.0)
+        while len(self.found) < most:
+            work = [*steps(self.pool, END, BEGIN), *arrivals.first(ARRIVE)]
+            now, event, at = min([*work, (crew.next, CHANGE, 0)])
+            if now >= until or not (work or front.held or until < inf):
+                return True
+            if event == END:
+                for job in self.pool[at].end():
+                    arrivals.release(job.number, now, job.arrival)
+                    self.found.append(result(job, now, at))
+            elif event == BEGIN:
+                self.pool[at].begin()
+            elif event == CHANGE:
+                change(crew, front, now, self.blocks)
+            else:
+                self.arrive(now)
+            crew.leave(now)
+        return False
+
+    def arrive(self, now: float) -> None:
+        """A request comes at `now`, s, to a replica, or is held."""
+        job, scope = self.front.take(now), self.desk.deal()
+        if scope is None:
+            self.front.held.append(job)
+        else:
+            self.desk.take(job, scope, now)
+
+
 class Outcome(NamedTuple):
-    """What came of a run: results, the replicas at the end, sums by name (s, J, tokens, steps)."""
+    """What came of a run: results, sums by name (s, J, tokens, steps), the replicas at the end."""
 
     results: list[Result]
     sums: dict[str, float]
@@ -232,46 +337,19 @@ def run(
     rules: Rules,
     clock: Clock,
     requests: Sequence[Request],
-    replicas: int = 1,
-    router: str = "round_robin",
-    concurrency: int | None = None,
-    scopes: int = 1,
-    plan: Plan | None = None,
-    recovery: Recovery | None = None,
+    *more: Any,
     until: float = inf,
+    **rest: Any,
 ) -> Outcome:
     """Serve `requests`, in order of arrival, until `until`, s; one result for each that ended.
 
-    scopes: equal parts of the replicas, each with a router of its own. plan: what happens to them.
+    The rest is that of `Service`.
     """
-    shared = Tier(rules.shared)
-    pool = [Replica(rules, clock, shared) for _ in range(replicas)]
-    desk, crew = Desk(pool, router, scopes), Crew(pool, plan or Plan(), scopes)
-    arrivals, results = Arrivals(requests, concurrency), []
-    front = Front(rules, requests, arrivals, recovery or Recovery())
-    blocks = rules.ranks * rules.blocks * len(crew.members[0].stages)
-    while True:
-        work = [*steps(pool, END, BEGIN), *arrivals.first(ARRIVE)]
-        now, event, at = min([*work, (crew.next, CHANGE, 0)])
-        if now >= until or not (work or front.held or until < inf):
-            break
-        if event == END:
-            for job in pool[at].end():
-                arrivals.release(job.number, now, job.arrival)
-                results.append(result(job, now))
-        elif event == BEGIN:
-            pool[at].begin()
-        elif event == CHANGE:
-            change(crew, front, now, blocks)
-        else:
-            job, scope = front.take(now), desk.deal()
-            if scope is None:
-                front.held.append(job)
-            else:
-                desk.take(job, scope, now)
-        crew.leave(now)
-    sums = {name: sum(each.sums[name] for each in pool) for name in SUMS}
-    return Outcome(sorted(results), sums | moved(pool, shared), crew)
+    service = Service(rules, clock, *more, **rest)
+    service.front.arrivals.add(requests)
+    service.front.inherit(heirs(rules, requests))
+    service.run(until)
+    return Outcome(sorted(service.found), service.sides["serve"].sums, service.crew)
 
 
 def change(crew: Crew, front: Front, now: float, blocks: int) -> None:

@@ -42,11 +42,15 @@ class Member:
         """Change at `now`, s; back: s it takes requests again."""
         passed = now - self.since
         self.served += passed if self.status == "up" else 0.0
-        gone = self.status == "off" or (self.status == "out" and self.back == inf)
-        self.powered += 0.0 if gone else passed
+        self.powered += passed if self.draws else 0.0
         self.status, self.since, self.back = status, now, back
         for stage in self.stages:
             stage.closed = status != "up"
+
+    @property
+    def draws(self) -> bool:
+        """Whether it takes power: not when it is off or out for good."""
+        return self.status != "off" and not (self.status == "out" and self.back == inf)
 
     @property
     def alive(self) -> bool:
@@ -84,6 +88,26 @@ class Crew:
         self.parts = [self.members[at : at + part] for at in range(0, count, part)]
         self.advice = [[sum(each.status == "up" for each in part)] for part in self.parts]
         self.failures = self.drains = self.starts = self.stops = 0
+
+    @property
+    def alive(self) -> list[bool]:
+        """By scope, whether any of its members takes requests, or will again."""
+        return [any(self.comes(each) for each in part) for part in self.parts]
+
+    def comes(self, member: Member) -> bool:
+        """Whether one takes requests, or will again."""
+        if member.status == "off":
+            return self.scale is not None
+        return member.status != "out" or member.back < inf
+
+    def counts(self, time: float) -> tuple[float, float, int]:
+        """At `time`, s: seconds that members took requests, and power; how many take requests."""
+        served = powered = 0.0
+        for each in self.members:
+            lasted = max(time - each.since, 0.0)
+            served += each.served + (lasted if each.status == "up" else 0.0)
+            powered += each.powered + (lasted if each.draws else 0.0)
+        return served, powered, sum(each.status == "up" for each in self.members)
 
     @property
     def next(self) -> float:

@@ -17,6 +17,8 @@ from racktwin.serving.oracle import (
     Front,
     Request,
     Result,
+    Side,
+    heirs,
     result,
     steps,
 )
@@ -197,18 +199,80 @@ class Pair:
         ]
 
 
-class Results:
-    """What came of a run: of each request that ended, of which pools and replicas."""
+class Service:
+    """Two pools under simulation, in `scopes` parts, which can stop and go on.
 
-    def __init__(self, pair: Pair, front: Front) -> None:
-        self.pair, self.front = pair, front
+    start: s, pace: s/token, of a transfer.
+    """
+
+    def __init__(
+        self,
+        prefill: Pool,
+        decode: Pool,
+        start: float,
+        pace: float,
+        concurrency: int | None = None,
+        scopes: int = 1,
+        recovery: Recovery | None = None,
+    ) -> None:
+        self.pair = pair = Pair(prefill, decode, start, pace, scopes)
+        self.front = Front(prefill.rules, Arrivals(concurrency), recovery or Recovery())
         self.found: list[Result] = []
         self.left: dict[int, int] = {}  # tokens to come of the requests in the prefill pool
+        self.sides = {
+            role: Side(replicas, crew, replicas[0].ranks[0].pool)
+            for role, replicas, crew in zip(
+                ("prefill", "decode"), (pair.prefill, pair.decode), pair.crews, strict=True
+            )
+        }
+        self.does: dict[int, Callable[[int, float], None]] = {
+            PREFILLED: self.prefilled,
+            DECODED: self.decoded,
+            LAND: lambda at, now: pair.land(),
+            CHANGE: self.change,
+            ARRIVE: lambda at, now: self.arrive(now),
+            PREFILL: lambda at, now: pair.prefill[at].begin(),
+            DECODE: lambda at, now: pair.decode[at].begin(),
+        }
 
-    def end(self, job: Job, now: float) -> None:
-        """A request ends at `now`, s."""
+    @property
+    def between(self) -> int:
+        """Requests at the router, and caches that wait to leave the prefill pool."""
+        return len(self.front.held) + len(self.front.known) + sum(map(len, self.pair.queues))
+
+    @property
+    def stuck(self) -> bool:
+        """Whether nothing can happen any more, but requests or caches wait for a replica."""
+        pair = self.pair
+        busy = any(each.busy for each in (*pair.prefill, *pair.decode))
+        if busy or pair.flying or self.front.arrivals.released:
+            return False
+        alive = [crew.alive for crew in pair.crews]
+        may = any(first and second for first, second in zip(*alive, strict=True))
+        leaves = any(queue and up for queue, up in zip(pair.queues, alive[1], strict=True))
+        waits = self.front.held or any(pair.queues)
+        return bool(waits) and not (self.front.held and may) and not leaves
+
+    def run(self, until: float, most: float = inf) -> bool:
+        """Go on to `until`, s; False when so many results (count) are there before."""
+        arrivals, pair = self.front.arrivals, self.pair
+        arrivals.fill(0.0)
+        while len(self.found) < most:
+            work = [*pair.events(), *arrivals.first(ARRIVE)]
+            changes = [(crew.next, CHANGE, which) for which, crew in enumerate(pair.crews)]
+            now, event, at = min([*work, *changes])
+            waiting = self.front.held or any(pair.queues)
+            if now >= until or not (work or waiting or until < inf):
+                return True
+            self.does[event](at, now)
+            pair.crews[0].leave(now, pair.kept)
+            pair.crews[1].leave(now)
+        return False
+
+    def end(self, job: Job, now: float, replica: int) -> None:
+        """A request ends at `now`, s, on the replica of that number."""
         self.front.arrivals.release(job.number, now, job.arrival)
-        self.found.append(result(job, now))
+        self.found.append(result(job, now, replica))
 
     def arrive(self, now: float) -> None:
         """A request comes at `now`, s, to the prefill pool as one of one token, or is held."""
@@ -237,14 +301,14 @@ class Results:
             if job.left:
                 self.pair.keep(job, replica, homes[job.number])
             else:
-                self.end(job, now)
+                self.end(job, now, at)
         self.pair.depart(self.pair.scope_of(self.pair.prefill, replica), now)
 
     def decoded(self, at: int, now: float) -> None:
         """A step of a decode replica ends at `now`, s."""
         replica = self.pair.decode[at]
         for job in replica.end():
-            self.end(job, now)
+            self.end(job, now, at)
         self.pair.depart(self.pair.scope_of(self.pair.decode, replica), now)
 
     def change(self, which: int, now: float) -> None:
@@ -283,34 +347,12 @@ def run(
     requests: Sequence[Request],
     start: float,
     pace: float,
-    concurrency: int | None = None,
-    scopes: int = 1,
-    recovery: Recovery | None = None,
     until: float = inf,
-) -> Results:
-    """Serve `requests` by two pools in `scopes` parts until `until`, s.
-
-    start: s, pace: s/token, of a transfer.
-    """
-    pair, arrivals = Pair(prefill, decode, start, pace, scopes), Arrivals(requests, concurrency)
-    front = Front(prefill.rules, requests, arrivals, recovery or Recovery())
-    results = Results(pair, front)
-    does: dict[int, Callable[[int, float], None]] = {
-        PREFILLED: results.prefilled,
-        DECODED: results.decoded,
-        LAND: lambda at, now: pair.land(),
-        CHANGE: results.change,
-        ARRIVE: lambda at, now: results.arrive(now),
-        PREFILL: lambda at, now: pair.prefill[at].begin(),
-        DECODE: lambda at, now: pair.decode[at].begin(),
-    }
-    while True:
-        work = [*pair.events(), *arrivals.first(ARRIVE)]
-        changes = [(crew.next, CHANGE, which) for which, crew in enumerate(pair.crews)]
-        now, event, at = min([*work, *changes])
-        waiting = front.held or any(pair.queues)
-        if now >= until or not (work or waiting or until < inf):
-            return results
-        does[event](at, now)
-        pair.crews[0].leave(now, pair.kept)
-        pair.crews[1].leave(now)
+    **rest: Any,
+) -> Service:
+    """Serve `requests` by two pools until `until`, s. The rest is that of `Service`."""
+    service = Service(prefill, decode, start, pace, **rest)
+    service.front.arrivals.add(requests)
+    service.front.inherit(heirs(prefill.rules, requests))
+    service.run(until)
+    return service

@@ -103,8 +103,8 @@ class Rank:
     """Its queue, its running requests from the oldest to the newest, and the share it reserves.
 
     kept: blocks of caches that wait to leave or are on their way here; landing: how many of these.
-    host: its part of host memory; pool: the shared one. loading: units of either (count) that the
-    coming step loads; loaded: that all did.
+    losses: requests thrown out. host: its part of host memory; pool: the shared one. loading: units
+    of either (count) that the coming step loads; loaded: that all did.
     """
 
     rules: Rules
@@ -114,6 +114,7 @@ class Rank:
     since: int = 0
     kept: float = 0.0
     landing: int = 0
+    losses: int = 0
     pool: Tier = field(default_factory=lambda: Tier(0))
 
     def __post_init__(self) -> None:
@@ -238,6 +239,7 @@ class Rank:
         self.cache.trim(0)
         self.leave(gone)
         gone.lose(self.rules)
+        self.losses += 1
         self.queue(gone, first=self.rules.reserve != 2)
         return gone
 

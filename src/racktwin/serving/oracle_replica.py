@@ -28,10 +28,20 @@ class Step(NamedTuple):
     adds: dict[str, float]
 
 
+class Ended(NamedTuple):
+    """A step that ended: from `begin` to `end`, s, with `tokens` of prompts; `batch` decoding."""
+
+    begin: float
+    end: float
+    tokens: float
+    batch: int
+
+
 class Replica:
     """Ranks in lock-step. now: s the step under way ends, or the next starts; step: decode steps.
 
     landed: caches that came during the step. closed: it takes no requests. pool: the shared one.
+    ended: steps that ended, since they were looked at.
     """
 
     def __init__(self, rules: Rules, clock: Clock, pool: Tier) -> None:
@@ -42,6 +52,7 @@ class Replica:
         self.closed = False
         self.landed: list[tuple[Rank, Job, float]] = []
         self.sums = dict.fromkeys(SUMS, 0.0)
+        self.ended: list[Ended] = []
 
     def take(self, job: Job, time: float, credit: float | None) -> None:
         """A request comes at `time`, s: to the rank with the fewest, or with its longest prefix.
@@ -64,6 +75,11 @@ class Replica:
     def longest(self, job: Job, credit: float) -> float:
         """Units of the prompt on the rank that has most; in host memory one counts `credit` (1)."""
         return max(rank.worth(job, credit) for rank in self.ranks)
+
+    @property
+    def totals(self) -> dict[str, float]:
+        """Sums by name, s, J, tokens, steps; those thrown out by now among them."""
+        return self.sums | {"losses": sum(rank.losses for rank in self.ranks)}
 
     @property
     def outstanding(self) -> int:
@@ -131,6 +147,9 @@ class Replica:
         step, self.under_way = self.under_way, None
         for name, amount in step.adds.items():
             self.sums[name] += amount
+        batch = sum(len(rank.decoding) for rank in self.ranks)
+        begin = self.now - step.adds["busy_seconds"]
+        self.ended.append(Ended(begin, self.now, step.adds["prefill_tokens"], batch))
         self.step += step.decodes
         ended = self.decode(step.batches)
         ended += [
@@ -141,9 +160,7 @@ class Replica:
         landed, self.landed = self.landed, []
         for rank, job, blocks in landed:
             self.join(rank, job, blocks)
-        for job in ended:
-            self.sums["finished"] += 1
-            self.sums["losses"] += job.losses
+        self.sums["finished"] += len(ended)
         return ended
 
     def lose(self, time: float) -> list[Job]:
@@ -171,6 +188,7 @@ class Replica:
         old, self.ranks = self.ranks, [Rank(self.rules, pool=rank.pool) for rank in self.ranks]
         for rank, gone in zip(self.ranks, old, strict=True):
             rank.loaded, rank.host.written = gone.loaded, gone.host.written
+            rank.losses = gone.losses
         self.now, self.busy, self.step, self.held_back = time, False, 0, 0
         self.under_way, self.landed = None, []
 

@@ -24,10 +24,8 @@ from racktwin.serving.fleet import (
     Floats,
 )
 from racktwin.serving.pool import READINGS
-from racktwin.serving.prefix_cache import idle_units
 from racktwin.serving.sample import NONE, Spread
 from racktwin.serving.simulation import FINISHED, INSIDE, Simulation
-from racktwin.serving.standing import DRAINS, FAILURES, STARTS, STOPS
 
 EDGE = 0.1  # of the requests left out at either end
 LEAST = 0.2  # of the requests that must be left; else all count
@@ -311,7 +309,7 @@ def gpu_hours(run: Simulation) -> float:
 def _use(run: Simulation, role: str, part: Span) -> Use:
     pool, layout = run.runner.pools[role], run.deployment.pools[role].layout
     replicas, chip = pool.replicas // layout.pipeline, run.deployment.cluster.chip
-    sums, marks = pool.state.sums, pool.stand.marks
+    sums = pool.sums
 
     def per_second(index: int) -> float:
         return _rate(run, readings(run, role, index), part)
@@ -335,10 +333,7 @@ def _use(run: Simulation, role: str, part: Span) -> Use:
         watts=per_second(JOULES) / stages + chip.idle_power * (1 - busy),
         up=up,
         powered=powered * layout.gpus,
-        failures=int(marks[FAILURES]),
-        drains=int(marks[DRAINS]),
-        starts=int(marks[STARTS]),
-        stops=int(marks[STOPS]),
+        **pool.tally,
         interrupted=int(sums[INTERRUPTED]),
         lost_steps=int(sums[LOST_STEPS]),
         lost_tokens=int(sums[LOST_TOKENS]),
@@ -354,14 +349,12 @@ def _host(run: Simulation, part: Span, rates: dict[str, float]) -> Tier:
     """Host memory of all ranks; rates: totals of the counted requests (tokens)."""
     if run.tiers is None or not run.tiers.host:
         return Tier()
-    state = run.runner.pools[run.prompts].state
-    places = state.ranks.size
-    held = idle_units(state.cache)[places : 2 * places]
+    held, _ = run.runner.pools[run.prompts].below()
     return Tier(
         hits=_share(rates, "cached_host"),
         loaded=run.tiers.unit * _units(run, part, FROM_HOST),
         written=run.tiers.unit * _units(run, part, TO_HOST),
-        filled=float(held.sum()) / (places * run.tiers.host),
+        filled=float(held.mean()) / run.tiers.host,
     )
 
 
@@ -369,7 +362,7 @@ def _shared(run: Simulation, part: Span, rates: dict[str, float]) -> Tier:
     """The pool of all; rates: totals of the counted requests (tokens)."""
     if run.tiers is None or not run.tiers.shared:
         return Tier()
-    held = idle_units(run.runner.pools[run.prompts].state.cache)[-1]
+    _, held = run.runner.pools[run.prompts].below()
     return Tier(
         hits=_share(rates, "cached_shared"),
         loaded=run.tiers.unit * _units(run, part, FROM_SHARED),

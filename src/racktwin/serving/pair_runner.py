@@ -28,7 +28,8 @@ from racktwin.serving.runner import Released, Sink
 from racktwin.serving.window import Window
 
 LARGE = 2.0**30  # bytes of a message whose time is nearly all bandwidth
-FOR_DECODE = ROUTERS.index("least_outstanding")
+DECODE_ROUTER = "least_outstanding"
+FOR_DECODE = ROUTERS.index(DECODE_ROUTER)
 
 
 def transfer_time(deployment: Deployment, memory: dict[str, MemoryFit]) -> tuple[float, float]:

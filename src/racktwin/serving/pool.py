@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,17 +11,22 @@ from numpy.typing import NDArray
 from racktwin.serving.batching import Draft
 from racktwin.serving.clock import Clock
 from racktwin.serving.crew import COUNTS, Crew
-from racktwin.serving.fleet import RESULT, SLOT, STEP, SUMS, Floats, Ints, Known, Rules, state
-from racktwin.serving.prefix_cache import ASKED, LEFT, MOST, OWED, grown
+from racktwin.serving.fleet import BASE, RESULT, SLOT, STEP, SUMS, Floats, Ints, Known, Rules, state
+from racktwin.serving.prefix_cache import ASKED, LEFT, MOST, OWED, grown, idle_units
 from racktwin.serving.scheduling import ring_for
-from racktwin.serving.standing import Standing, alive
+from racktwin.serving.standing import DRAINS, FAILURES, STARTS, STOPS, Standing, alive
 
 SLOTS = 1 << 15  # requests there is room for at first
 READINGS = (*SUMS, *COUNTS, "outstanding", "waiting")
 
 
 class Pool:
-    """State, rules and clock of a role's replicas, and the array a step is drafted in."""
+    """State, rules and clock of a role's replicas, and the array a step is drafted in.
+
+    looked_at: steps (or stretches) of a bin that times between tokens are taken from.
+    """
+
+    looked_at = 256
 
     def __init__(
         self,
@@ -120,6 +126,7 @@ class Pool:
     def renumber(self, by: int) -> None:
         """The first `by` requests of the window are gone."""
         self.state.slots["number"] -= by
+        self.state.counts[BASE] += by
 
     def watch(self, begin: float, end: float) -> None:
         """Log steps that overlap begin..end, s, as many as there is room for."""
@@ -134,6 +141,36 @@ class Pool:
     def log(self) -> NDArray[Any]:
         """The steps logged since `watch`."""
         return self.state.log[: self.state.logged[0]]
+
+    def feed(self, until: float) -> None:
+        """Take the outages before `until`, s, into the calendar."""
+        self.crew.feed(until)
+
+    @property
+    def sums(self) -> Floats:
+        """`fleet.SUMS` so far: s, J, tokens, steps."""
+        return self.state.sums
+
+    @property
+    def tally(self) -> dict[str, int]:
+        """How often replicas failed and were drained, and autoscaling started and let go some."""
+        marks = {"failures": FAILURES, "drains": DRAINS, "starts": STARTS, "stops": STOPS}
+        return {name: int(self.stand.marks[mark]) for name, mark in marks.items()}
+
+    def below(self) -> tuple[Ints, int]:
+        """Units in host memory, by rank, and in the shared pool."""
+        held, places = idle_units(self.state.cache), self.state.ranks.size
+        return held[places : 2 * places], int(held[-1])
+
+    def left(self) -> Iterator[str]:
+        """What is still there, a sentence each, when all should have ended."""
+        state = self.state
+        if left := int(state.replicas["outstanding"].sum()):
+            yield f"{left:,} requests are left"
+        if state.counts[0] != len(state.slots):
+            yield f"{len(state.slots) - state.counts[0]:,} slots are not free"
+        if state.ranks["used"].any():
+            yield f"{state.ranks['used'].sum():g} blocks are in use"
 
     def readings(self, time: float) -> Floats:
         """Sums so far and what is there at `time`, s, see `READINGS`; seconds in s, joules in J."""

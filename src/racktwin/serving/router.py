@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from racktwin.serving.compiled import compiled, inlined
-from racktwin.serving.fleet import EACH, NEXT, OPEN, SCOPES, TURN, Rules, State
+from racktwin.serving.fleet import BASE, EACH, NEXT, OPEN, SCOPES, TURN, Rules, State
 from racktwin.serving.sharing import prefix_on, prefix_units
 
 ROUTERS = (
@@ -105,7 +105,7 @@ def route(state: State, rules: Rules, policy: int, number: int, prompt: int, sco
     if policy == 0:
         return next_in_turn(state, scope, begin, size)
     if policy == POWER_OF_TWO:
-        drawn = mixed(np.uint64(number))
+        drawn = mixed(np.uint64(state.counts[BASE] + number))
         one = nth_open(state, begin, size, opened, np.int64(drawn % np.uint64(opened)))
         drawn = drawn >> np.uint64(32)
         other = nth_open(state, begin, size, opened, np.int64(drawn % np.uint64(opened)))

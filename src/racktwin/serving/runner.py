@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from racktwin.serving.fleet import EACH, NEXT, SCOPES, TURN, Ints
+from racktwin.serving.fleet import EACH, NEXT, SCOPES, TURN, Floats, Ints, Rules
 from racktwin.serving.flow import AGAIN, AWAY, HEAP, HELD, OPEN, SEEN, SIZE, STREAM, Flow, push
 from racktwin.serving.kernel import run_round_robin
 from racktwin.serving.outages import Recovery
@@ -21,13 +21,56 @@ Sink = Callable[[NDArray[Any]], None]
 NOBODY = np.int64(-1)
 
 
+class Pooled(Protocol):
+    """A pool as a simulation reads it: see `pool.Pool`."""
+
+    rules: Rules
+    looked_at: int
+
+    @property
+    def replicas(self) -> int:
+        """Replicas, each pipeline stage counted as one."""
+
+    @property
+    def log(self) -> NDArray[Any]:
+        """The steps logged since `watch`."""
+
+    @property
+    def sums(self) -> Floats:
+        """`fleet.SUMS` so far: s, J, tokens, steps."""
+
+    @property
+    def tally(self) -> dict[str, int]:
+        """How often replicas came and went."""
+
+    def hold_ends(self, output: int) -> None:
+        """Be ready for answers of `output` tokens."""
+
+    def feed(self, until: float) -> None:
+        """Take the outages before `until`, s, into the calendar."""
+
+    def watch(self, begin: float, end: float) -> None:
+        """Log steps that overlap begin..end, s."""
+
+    def readings(self, time: float) -> Floats:
+        """Sums so far and what is there at `time`, s, see `pool.READINGS`."""
+
+    def below(self) -> tuple[Ints, int]:
+        """Units in host memory, by rank, and in the shared pool."""
+
+    def left(self) -> Iterator[str]:
+        """What is still there, a sentence each, when all should have ended."""
+
+
 class Runner(Protocol):
     """Puts requests through pools.
 
     Results go to a sink.
     """
 
-    pools: dict[str, Pool]
+    @property
+    def pools(self) -> Mapping[str, Pooled]:
+        """By role."""
 
     @property
     def between(self) -> int:

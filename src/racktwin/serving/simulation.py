@@ -12,17 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from racktwin.finding import BadInput, Finding
+from racktwin.serving import oracle, oracle_pair
 from racktwin.serving.by_class import ByClass
 from racktwin.serving.conservation import broken
 from racktwin.serving.crew import Crew
 from racktwin.serving.fleet import STEP, Floats, Ints, Rules
 from racktwin.serving.limits import Limits
 from racktwin.serving.metrics import DEFINITIONS, FIGURES, Definition, figures, gaps, good
-from racktwin.serving.outages import Outages, Recovery
-from racktwin.serving.pair_runner import Pair, transfer_time
+from racktwin.serving.oracle_crew import Plan
+from racktwin.serving.oracle_runner import OracleRunner, Service
+from racktwin.serving.outages import Outage, Outages, Recovery
+from racktwin.serving.pair_runner import DECODE_ROUTER, Pair, transfer_time
 from racktwin.serving.pool import READINGS, Pool
 from racktwin.serving.router import ROUTERS
-from racktwin.serving.runner import RoundRobin, Routed, Runner
+from racktwin.serving.runner import Pooled, RoundRobin, Routed, Runner
 from racktwin.serving.sample import Sample
 from racktwin.serving.scheduling import rules, scaling, sized_clock, unit
 from racktwin.serving.slo_class import SloClass
@@ -37,7 +40,6 @@ SHORTEST = 2.0**-6  # s between readings at first where the stream does not tell
 BINS = 128  # readings over the first stretch
 DRAIN = 2  # times the last arrival: until then a queue that grew may still be seen to drain
 QUEUED = 2_000_000  # requests that may wait; more is a queue without end
-LOGGED = 256  # steps of a bin that are looked at, for the times between tokens
 DRAWN = 200_000  # steps kept of a window that is to be drawn
 FINISHED, INSIDE, WAITING = range(3)  # readings of the whole, before those of the pools
 FOUND = ("cached", "cached_host", "cached_shared")
@@ -51,7 +53,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
     concurrency: requests in flight in a closed loop, 0 for an open load; it ends at `until`, s.
     router: one of `ROUTERS`. scope: what a router sees, one of `deployment.SCOPES`.
-    outages: replicas that fail or are drained, if any.
+    outages: replicas that fail or are drained, if any. oracle: plain Python in place of the kernel.
     limits: of a good request, s; classes: those that have limits of their own.
     prefix_cache: on where the stream tells prefixes and the engine keeps them.
     resolution: s between readings, 0 for a free choice. expected: s of arrivals, 0 if not known.
@@ -65,6 +67,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     router: str = "round_robin"
     scope: str = "deployment"
     outages: Outages | None = None
+    oracle: bool = False
     prefix_cache: bool = True
     limits: Limits = Limits()
     classes: tuple[SloClass, ...] = ()
@@ -216,6 +219,8 @@ class Simulation:
             made[self.prompts] = self.tiers.rules(made[self.prompts])
         held = (each.blocks * each.block for each in made.values())
         self.longest = min(asked.model.architecture.context, *held)
+        if order.oracle:
+            return self._oracle(made)
         pools = {role: self._pool(role, each) for role, each in made.items()}
         policy, recovery = ROUTERS.index(order.router), self._recovery()
         if "serve" not in pools:
@@ -247,29 +252,73 @@ class Simulation:
         scaled = any(pool.autoscale for pool in self.deployment.pools.values())
         return Recovery() if scaled else None
 
+    def _oracle(self, made: dict[str, Rules]) -> OracleRunner:
+        """The oracle of the pools, behind the face of a runner."""
+        asked, order = self.deployment, self.order
+        sides = {}
+        for role, each in made.items():
+            sized = sized_clock(self.served.tables[role], each, self.longest)
+            plan, replicas = self._plan(role), self._replicas(role)
+            router = DECODE_ROUTER if role == "decode" else order.router
+            stages = replicas * plan.stages
+            sides[role] = oracle_pair.Pool(each, sized, stages, router, plan)
+        rest: dict[str, Any] = {
+            "concurrency": order.concurrency or None,
+            "scopes": self._scopes,
+            "recovery": self._recovery(),
+        }
+        service: Service
+        if serve := sides.get("serve"):
+            service = oracle.Service(*serve[:4], plan=serve.plan, **rest)
+        else:
+            transfer = transfer_time(asked, self.served.memory)
+            service = oracle_pair.Service(sides["prefill"], sides["decode"], *transfer, **rest)
+        outages = {role: self._outages(role) for role in made}
+        return OracleRunner(service, self.window, self._collect, outages)
+
     def _pool(self, role: str, made: Rules) -> Pool:
-        deployment = self.deployment
-        pool, stages = deployment.pools[role], deployment.pools[role].layout.pipeline
-        replicas = deployment.copies * pool.most
-        scopes = deployment.copies if self.order.scope == "copy" else 1
+        plan, replicas = self._plan(role), self._replicas(role)
         crew = Crew(
-            replicas * stages,
-            stages=stages,
-            parts=deployment.copies,
-            first=pool.replicas,
-            scaling=scaling(self.served, role, scopes) if pool.autoscale else None,
-            outages=self.order.outages.of(role, replicas) if self.order.outages else (),
+            replicas * plan.stages,
+            stages=plan.stages,
+            parts=plan.parts,
+            first=plan.first,
+            scaling=plan.scaling,
+            outages=self._outages(role),
         )
         sized = sized_clock(self.served.tables[role], made, self.longest)
-        found = Pool(replicas * stages, made, sized, scopes=scopes, crew=crew)
-        found.room_for_log(DRAWN if self.order.window else LOGGED)
+        found = Pool(replicas * plan.stages, made, sized, scopes=self._scopes, crew=crew)
+        found.room_for_log(DRAWN if self.order.window else found.looked_at)
         return found
+
+    @property
+    def _scopes(self) -> int:
+        """Parts of the replicas that have a router of their own."""
+        return self.deployment.copies if self.order.scope == "copy" else 1
+
+    def _replicas(self, role: str) -> int:
+        """Of all copies, with those that autoscaling may start."""
+        return self.deployment.copies * self.deployment.pools[role].most
+
+    def _outages(self, role: str) -> Iterator[Outage]:
+        asked = self.order.outages
+        return asked.of(role, self._replicas(role)) if asked else iter(())
+
+    def _plan(self, role: str) -> Plan:
+        """Who is there at first and how many there are to be; outages come as time goes on."""
+        pool = self.deployment.pools[role]
+        return Plan(
+            stages=pool.layout.pipeline,
+            parts=self.deployment.copies,
+            first=pool.replicas,
+            scaling=scaling(self.served, role, self._scopes) if pool.autoscale else None,
+        )
 
     def _to(self, until: float) -> None:
         """Everything before `until`, s, piece by piece of the stream."""
         for pool in self.runner.pools.values():
             pool.watch(self.timeline.times[-1], until)
-            pool.crew.feed(until)
+            pool.feed(until)
         done = False
         while not done:
             while not self.ended and self.runner.hungry(until):
@@ -284,23 +333,24 @@ class Simulation:
                 self._add_gaps(pool, until)
             self._keep(role, pool)
 
-    def _add_gaps(self, pool: Pool, until: float) -> None:
+    def _add_gaps(self, pool: Pooled, until: float) -> None:
         """Take the times between tokens from the steps logged up to `until`, s."""
-        log = np.concatenate([self.left_over, pool.log[:LOGGED]])
+        own = pool.log
+        log = np.concatenate([self.left_over, own[: pool.looked_at]])
         seconds, often, left = gaps(log, pool.rules.mixed)
-        self.left_over = left if len(pool.log) < LOGGED else left[:0]
+        self.left_over = left if len(own) < pool.looked_at else left[:0]
         self.bin_gaps = Sparse.of(seconds, often)
         count = len(seconds)
         number = np.full(count, int(self.timeline.times[-1] / SHORTEST))
         self.gaps.add(number, np.full(count, until), seconds[None], np.empty((0, count)), often)
 
-    def _keep(self, role: str, pool: Pool) -> None:
+    def _keep(self, role: str, pool: Pooled) -> None:
         """Keep the logged steps that overlap the window to be drawn."""
-        if self.order.window and len(pool.log):
+        if self.order.window and len(log := pool.log):
             begin, end = self.order.window
-            mine = (pool.log["end"] > begin) & (pool.log["begin"] < end)
+            mine = (log["end"] > begin) & (log["begin"] < end)
             if mine.any():
-                self.kept.append((role, pool.log[mine]))
+                self.kept.append((role, log[mine]))
 
     def _collect(self, results: NDArray[Any]) -> None:
         """Take finished requests into the sample, and hand them on."""
