@@ -25,7 +25,6 @@ from racktwin.serving.steady import Served
 from racktwin.serving.trace import Trace
 from racktwin.units import Seconds
 
-
 ORACLE = "simulated by the oracle, plain Python that is independent of the compiled kernel"
 
 

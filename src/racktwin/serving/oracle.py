@@ -286,11 +286,11 @@ class Service:
         busy = any(each.busy for each in self.pool) or self.front.arrivals.released
         return bool(self.front.held) and not busy and not any(self.crew.alive)
 
-    def run(self, until: float, most: float = inf) -> bool:
-        """Go on to `until`, s; False when so many results (count) are there before."""
+    def run(self, until: float, results: float = inf) -> bool:
+        """Go on to `until`, s; False when so many `results` (count) are there before."""
         arrivals, front, crew = self.front.arrivals, self.front, self.crew
         arrivals.fill(0.0)
-        while len(self.found) < most:
+        while len(self.found) < results:
             work = [*steps(self.pool, END, BEGIN), *arrivals.first(ARRIVE)]
             now, event, at = min([*work, (crew.next, CHANGE, 0)])
             if now >= until or not (work or front.held or until < inf):

@@ -253,11 +253,11 @@ class Service:
         waits = self.front.held or any(pair.queues)
         return bool(waits) and not (self.front.held and may) and not leaves
 
-    def run(self, until: float, most: float = inf) -> bool:
-        """Go on to `until`, s; False when so many results (count) are there before."""
+    def run(self, until: float, results: float = inf) -> bool:
+        """Go on to `until`, s; False when so many `results` (count) are there before."""
         arrivals, pair = self.front.arrivals, self.pair
         arrivals.fill(0.0)
-        while len(self.found) < most:
+        while len(self.found) < results:
             work = [*pair.events(), *arrivals.first(ARRIVE)]
             changes = [(crew.next, CHANGE, which) for which, crew in enumerate(pair.crews)]
             now, event, at = min([*work, *changes])
@@ -350,7 +350,10 @@ def run(
     until: float = inf,
     **rest: Any,
 ) -> Service:
-    """Serve `requests` by two pools until `until`, s. The rest is that of `Service`."""
+    """Serve `requests` by two pools until `until`, s; start: s, pace: s/token, of a transfer.
+
+    The rest is that of `Service`.
+    """
     service = Service(prefill, decode, start, pace, **rest)
     service.front.arrivals.add(requests)
     service.front.inherit(heirs(prefill.rules, requests))

@@ -34,8 +34,8 @@ class Service(Protocol):
     def stuck(self) -> bool:
         """Whether nothing can happen any more, but requests wait."""
 
-    def run(self, until: float, most: float = inf) -> bool:
-        """Go on to `until`, s; False when so many results (count) are there before."""
+    def run(self, until: float, results: float = inf) -> bool:
+        """Go on to `until`, s; False when so many `results` (count) are there before."""
 
 
 class OracleRunner:
