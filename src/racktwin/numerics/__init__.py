@@ -2,5 +2,6 @@
 
 from racktwin.numerics.quantize import dequantize, quantize
 from racktwin.numerics.quantized import Quantized
+from racktwin.numerics.swizzle import swizzle, unswizzle
 
-__all__ = ["Quantized", "dequantize", "quantize"]
+__all__ = ["Quantized", "dequantize", "quantize", "swizzle", "unswizzle"]

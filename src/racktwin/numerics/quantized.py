@@ -14,6 +14,7 @@ from racktwin.numerics.chunks import in_chunks
 from racktwin.numerics.e2m1 import VALUES
 from racktwin.numerics.loops import look_up_pairs, scaled_rows
 from racktwin.numerics.recipe import DTYPES, Recipe, recipe
+from racktwin.numerics.tensor import as_torch
 
 OUTPUTS = {"float32": np.float32, "bfloat16": ml_dtypes.bfloat16, "float16": np.float16}
 
@@ -47,6 +48,12 @@ class Quantized(msgspec.Struct, frozen=True, kw_only=True):
     def nbytes(self) -> int:
         """Bytes of elements and scales."""
         return self.packed.nbytes + self.scales.nbytes + 4 * (self.tensor_scale is not None)
+
+    def torch(self) -> tuple[Any, Any, Any]:
+        """packed, scales and tensor_scale as torch tensors on the same memory, where torch is."""
+        whole = self.tensor_scale
+        packed, scales = as_torch(self.packed), as_torch(self.scales)
+        return packed, scales, None if whole is None else as_torch(np.asarray(whole))
 
     def dequantize(self, dtype: npt.DTypeLike = np.float32) -> npt.NDArray[Any]:
         """The values, as float32, bfloat16 or float16 (rounded to nearest).

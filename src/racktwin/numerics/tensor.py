@@ -41,6 +41,18 @@ def _from_torch(tensor: Any) -> npt.NDArray[Any]:
     return np.asarray(plain.numpy())
 
 
+def as_torch(array: npt.NDArray[Any]) -> Any:
+    """The same memory as a torch tensor, any unit; torch has no type for E2M1, whose bytes stay."""
+    import torch
+
+    name = array.dtype.name
+    if name in ("float32", "uint8"):
+        return torch.from_numpy(array)
+    other = {"float8_e8m0fnu": torch.float8_e8m0fnu, "float8_e4m3fn": torch.float8_e4m3fn,
+             "float8_e5m2": torch.float8_e5m2}  # fmt: skip
+    return torch.from_numpy(array.view(np.uint8)).view(other[name])
+
+
 def as_matrix(array: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], tuple[int, ...]]:
     """All axes but the last in one (any unit), and the shape it had; a single number is refused."""
     shape = array.shape
