@@ -7,10 +7,16 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import fabric, search, shell, simulate
+from benchmarks import collective, fabric, search, shell, simulate
 from benchmarks.registry import Benchmark, NotYet, measure
 
-ALL = [*shell.BENCHMARKS, *search.BENCHMARKS, *simulate.BENCHMARKS, *fabric.BENCHMARKS]
+ALL = [
+    *shell.BENCHMARKS,
+    *search.BENCHMARKS,
+    *simulate.BENCHMARKS,
+    *fabric.BENCHMARKS,
+    *collective.BENCHMARKS,
+]
 
 
 def main(words: list[str]) -> None:

@@ -19,6 +19,7 @@ NOTE = (
     "s, bytes and B/s; errors are |fit / measured - 1|, held: a size (curves) or a rank count "
     "(rules) predicted without itself"
 )
+SMALL = float(1 << 20)  # bytes, up to which bandwidth hardly counts
 BYTES = 2.0  # of an element, half precision
 
 
@@ -31,9 +32,10 @@ def fit_nccl(folder: Path) -> tuple[Record, Record]:
         curves[str(system)].setdefault(op, {})[str(ranks)] = found
     rules: Record = {}
     held: Record = {}
+    start = switch_start(folder)
     for generation, systems in GENERATIONS.items():
         part = rows.filter(pl.col("system").is_in(systems))
-        rules[generation], held[generation] = _rules(part, LINK[generation])
+        rules[generation], held[generation] = _rules(part, LINK[generation], start)
     origin = records.origin("NCCL inside an NVLink domain", NOTE)
     return {**origin, "sibling": SIBLINGS, "rules": rules, "curves": curves}, held
 
@@ -57,7 +59,15 @@ def read(folder: Path) -> pl.DataFrame:
     return pl.concat(frames).group_by(keys).agg(pl.col("seconds").median()).sort(keys)
 
 
-def _rules(rows: pl.DataFrame, link: float) -> tuple[Record, Record]:
+def switch_start(folder: Path) -> float:
+    """Start-up of reduction in the NVLink switch, s: what published runs held to it took."""
+    rows = pl.read_csv(folder / "truth/collectives.csv", infer_schema_length=0)
+    size = pl.col("bytes_or_tokens").cast(pl.Float64, strict=False)
+    small = rows.filter(pl.col("settings").str.contains("NVLS, in-place") & (size <= SMALL))
+    return records.rounded(1e-6 * float(np.median(small["latency_us"].cast(pl.Float64).to_numpy())))
+
+
+def _rules(rows: pl.DataFrame, link: float, start: float) -> tuple[Record, Record]:
     rules: Record = {}
     table: Record = {}
     for operation in OPERATIONS:
@@ -76,6 +86,8 @@ def _rules(rows: pl.DataFrame, link: float) -> tuple[Record, Record]:
         names = ("alpha", "per_rank", "bandwidth", "pair_loss", "ramp", "in_switch")
         rules[operation] = {name: records.rounded(getattr(rule, name)) for name in names}
         fitted = records.off(_seconds(rule, operation, part), truth)
+        if rule.in_switch:
+            rules[operation]["switch_alpha"] = start
         rules[operation]["error"] = records.error(fitted, held)
     return rules, table
 

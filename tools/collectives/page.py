@@ -26,7 +26,8 @@ are |fit / measured - 1|, median / 90th percentile. *Held* predicts each message
 | engines' all-reduce | up to four pieces, the engine's own switch to NCCL among them |
 | dispatch, combine | (alpha^p + work^p)^(1/p) |
 | work | tokens (per_token + copies (per_copy + bytes / bandwidth)) |
-| several domains | starts add up; then (inside^q + NICs^q)^(1/q), q in `tiers.yaml` |
+| several domains | starts add up; then (inside^q + NICs^q)^(1/q), q in `tiers.yaml`; \
+all-reduce: the quicker of rings, and of trees between reducing switches over a NIC per channel |
 
 No answer is below the floor: the bytes a link must carry over its line rate (`network.bound`).
 A system without a curve takes its sibling's (GB300 and GB200, B300 and B200, H200 and H100), then

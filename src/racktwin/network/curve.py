@@ -60,7 +60,7 @@ class Rule(msgspec.Struct, frozen=True):
     alpha: start-up of a pair (s); per_rank: added by each further rank (s); bandwidth: B/s per
     direction with many ranks; pair_loss: share of it lost as 1 / ranks^2, for few ranks open few
     channels; ramp: time to fill the pipeline (s); in_switch: B/s when the NVLink switch reduces
-    (NVLS), 0 where it does not.
+    (NVLS), 0 where it does not; switch_alpha: start-up of that (s), whatever the ranks.
     """
 
     alpha: float
@@ -69,6 +69,7 @@ class Rule(msgspec.Struct, frozen=True):
     pair_loss: float
     ramp: float
     in_switch: float = 0.0
+    switch_alpha: float = 0.0
     error: FitError | None = None
 
     def seconds(
@@ -78,7 +79,10 @@ class Rule(msgspec.Struct, frozen=True):
         ranks: int,
         only: Literal["", "ring", "switch"] = "",
     ) -> Array:
-        """Time of `size` bytes among `ranks` ranks; the faster path counts, or `only` one."""
+        """Time of `size` bytes among `ranks` ranks; the faster path counts, or `only` one.
+
+        Few ranks start by a ring whichever path the bytes take; `only` the switch by itself.
+        """
         ring = self.bandwidth * (1.0 - self.pair_loss / ranks**2)
         per_byte = wire_share(operation, ranks) / ring
         if self.in_switch and only != "ring":
@@ -86,6 +90,8 @@ class Rule(msgspec.Struct, frozen=True):
             per_byte = reduced if only == "switch" else min(per_byte, reduced)
         wire = np.asarray(size, dtype=np.float64) * per_byte
         alpha = self.alpha + self.per_rank * (ranks - 1)
+        if only == "switch":
+            alpha = self.switch_alpha
         return np.asarray(alpha + wire + 2.0 * np.sqrt(self.ramp * wire))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import numpy.typing as npt
 
@@ -10,7 +12,7 @@ from racktwin.hardware import Cluster, Place
 from racktwin.network.channels import group
 from racktwin.network.curve import Array
 from racktwin.network.fabric import generation, nccl
-from racktwin.network.nccl import quickest
+from racktwin.network.nccl import chosen, paths, quickest
 from racktwin.network.volume import Operation, least_share, wire_share
 from racktwin.network.way import USUAL, Way
 
@@ -37,9 +39,6 @@ def seconds(
     time, evidence = _measured(operation, size, ranks, cluster)
     if way.algorithm:
         time = time * _against_default(way.algorithm, operation, size, ranks, cluster)
-        if way.algorithm == "nvls":  # which NCCL leaves to large messages
-            alone = group(Place(ranks, ranks, ranks), cluster)
-            time = np.maximum(time, quickest("nvls", operation, 0.0 * size, alone))
         evidence = Evidence("formula", f"{evidence.name}, {way.algorithm} by NCCL's model")
     if way.nvlink < 1:
         start = _measured(operation, np.zeros(1), ranks, cluster)[0]
@@ -67,9 +66,18 @@ def _measured(
             evidence = Evidence("measured", f"{system} NCCL {operation} x{ranks}{lent}")
             break
     else:
-        time = rule.seconds(operation, size, ranks)
+        time = rule.seconds(operation, size, ranks, _only(operation, ranks, cluster))
         evidence = Evidence("formula", f"NCCL rule of {family}: {operation} x{ranks}, not measured")
     return time, evidence
+
+
+def _only(operation: Operation, ranks: int, cluster: Cluster) -> Literal["", "switch"]:
+    """'switch' where NCCL lets the switch reduce the smallest messages too: beyond 16 ranks."""
+    if operation != "all_reduce":
+        return ""
+    seen = group(Place(ranks, ranks, ranks), cluster)
+    found = paths(operation, seen)
+    return "switch" if found[int(chosen(operation, 1.0, found, seen))].algorithm == "nvls" else ""
 
 
 def _against_default(
@@ -81,7 +89,7 @@ def _against_default(
     against its rings.
     """
     rule = nccl().rules[generation(cluster.chip.family)][operation]
-    usual = rule.seconds(operation, size, ranks)
+    usual = rule.seconds(operation, size, ranks, _only(operation, ranks, cluster))
     if algorithm == "nvls" and rule.in_switch:
         return np.asarray(rule.seconds(operation, size, ranks, only="switch") / usual)
     found = group(Place(ranks, ranks, ranks), cluster)

@@ -69,9 +69,8 @@ class Tiers(msgspec.Struct, frozen=True):
     a token exchange takes longer once it leaves its domain;
     nvlink_start, nic_send: s of a step of an algorithm at its leanest over either; post: s a NIC
     takes for a further message; between_error: of an estimate over several domains, a ratio;
-    overlap: exponent of the sum over both tiers, 1; switch_domains: domains up to which NCCL
-    lets switches reduce; copy_efficiency: share of NVLink's line rate of a plain copy;
-    copy_start: s to start one; nvlink_energy, nic_energy: J/B sent.
+    overlap: exponent of the sum over both tiers, 1; copy_efficiency: share of NVLink's line rate
+    of a plain copy; copy_start: s to start one; nvlink_energy, nic_energy: J/B sent.
     """
 
     nic_efficiency: Fraction
@@ -83,7 +82,6 @@ class Tiers(msgspec.Struct, frozen=True):
     post: Seconds
     between_error: Fraction
     overlap: float
-    switch_domains: int
     copy_efficiency: Fraction
     copy_start: Seconds
     nvlink_energy: JoulesPerByte

@@ -1,13 +1,16 @@
 """Groups over several NVLink domains: a phase inside each, a phase over the NICs between them.
 
 Two estimates are kept apart. 'ideal' runs both phases as a pipeline, with reduction in the NVLink
-switch. 'calibrated' does what NCCL was seen to do: the same over two domains, rings beyond
-(NVIDIA/nccl issue 1221). Between 3 and 19 racks no public measurement exists. With SHARP the
-switches between domains reduce too: a NIC then sends its shard of an all-reduce once.
+switch. 'calibrated' does what NCCL does, with the bandwidths it was seen to reach: the quicker of
+rings and of trees between reducing switches, which use a NIC for each of their channels and every
+NIC twice beyond two domains (hence 430 GB/s over 2 and 320 over 4 H100 nodes, NVIDIA/nccl issue
+1221). Between 3 and 19 racks no public measurement exists. With SHARP the switches between domains
+reduce too: a NIC then sends its shard of an all-reduce once.
 """
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -20,6 +23,7 @@ from racktwin.network.channels import group
 from racktwin.network.curve import Array, smooth_sum
 from racktwin.network.fabric import generation, nccl, tiers
 from racktwin.network.nccl import quickest
+from racktwin.network.tuner import PROTOCOLS, tuner
 from racktwin.network.volume import Operation, wire_share
 from racktwin.network.way import USUAL, Way
 
@@ -59,13 +63,32 @@ def seconds(
 def _two_tiers(
     operation: Operation, size: Array, place: Place, cluster: Cluster, way: Way
 ) -> Array:
+    """The tiers' switches or rings; the quicker of both where NCCL may choose."""
+    if operation == "all_reduce" and way == Way(nvlink=way.nvlink, nic=way.nic, domain=way.domain):
+        rings = _path(operation, size, place, cluster, way, switched=False)
+        if place.per_domain < 2:
+            return rings
+        return np.minimum(rings, _path(operation, size, place, cluster, way, switched=True))
+    time = _path(operation, size, place, cluster, way, switched=_switched(way))
+    if way.estimate == "ideal":  # nothing seen is quicker
+        seen = msgspec.structs.replace(way, estimate="calibrated")
+        time = np.minimum(time, _two_tiers(operation, size, place, cluster, seen))
+    return time
+
+
+def _path(
+    operation: Operation, size: Array, place: Place, cluster: Cluster, way: Way, *, switched: bool
+) -> Array:
     """Starts of both tiers, then both at work at once."""
-    rings = _rings(place, way)
-    start = _inner(operation, np.asarray(0.0), place, cluster, way)
-    inner = np.maximum(_inner(operation, size, place, cluster, way) - start, 0.0)
-    outer = _outer(operation, size, place, cluster, way)
-    latency = _latency(operation, start, place, cluster, way, rings)
-    return np.asarray(latency + smooth_sum(inner, outer, tiers().overlap))
+    nothing = np.asarray(0.0)
+    begin = _inner(operation, nothing, place, cluster, way, switched=switched)
+    inner = _inner(operation, size, place, cluster, way, switched=switched) - begin
+    outer = _outer(operation, size, place, cluster, way, switched=switched)
+    if operation == "all_reduce" and not switched and place.per_domain > 1:  # one call, not two
+        ring = Way(algorithm="ring", nvlink=way.nvlink)
+        begin = domain.seconds(operation, nothing, place.per_domain, cluster, ring)[0]
+    latency = _latency(operation, begin, place, cluster, way, switched=switched)
+    return np.asarray(latency + smooth_sum(np.maximum(inner, 0.0), outer, tiers().overlap))
 
 
 def _in_fabric(operation: Operation, way: Way) -> bool:
@@ -73,13 +96,17 @@ def _in_fabric(operation: Operation, way: Way) -> bool:
     return way.sharp and way.algorithm in SHARP and operation != "all_to_all"
 
 
-def _rings(place: Place, way: Way) -> bool:
-    """Whether rings visit every rank; else switches reduce inside a domain."""
+def _switched(way: Way) -> bool:
+    """Whether switches reduce inside a domain; else rings visit every rank."""
     if way.algorithm:
-        return way.algorithm not in SWITCHED
-    if way.estimate == "ideal" or way.sharp:
-        return False
-    return place.domains > tiers().switch_domains
+        return way.algorithm in SWITCHED
+    return way.estimate == "ideal" or way.sharp
+
+
+def _trees(operation: Operation, way: Way, *, switched: bool) -> bool:
+    """Whether it is NCCL's trees between the switches of domains (NVLSTree)."""
+    usual = way.estimate == "calibrated" and not _in_fabric(operation, way)
+    return operation == "all_reduce" and switched and usual
 
 
 def _against_like(
@@ -88,7 +115,7 @@ def _against_like(
     """An algorithm against the one of its kind that `_two_tiers` is, by NCCL's model; a ratio."""
     found = group(place, cluster, Way(sharp=way.sharp))
     kind: tuple[str, ...] = ("ring",)
-    if not _rings(place, way):
+    if _switched(way):
         kind = SHARP[1:] if way.algorithm in SHARP else ("nvls_tree",)
     like = next(each for each in kind if not ALL[each].refuses(operation, found))
     if way.algorithm == like:
@@ -98,10 +125,13 @@ def _against_like(
 
 
 def _latency(
-    operation: Operation, start: Array, place: Place, cluster: Cluster, way: Way, rings: bool
+    operation: Operation, start: Array, place: Place, cluster: Cluster, way: Way, *, switched: bool
 ) -> Array:
     """Start-up, s: a tree over domains; NCCL's rings and all-to-all visit every rank instead."""
     hop = float(tiers().nic_hop)
+    if _trees(operation, way, switched=switched):
+        level = tuner().network["nvls_tree"][PROTOCOLS.index("Simple")]
+        return np.asarray(start + 2 * np.floor(np.log2(place.domains)) * level)
     passes = 2 if operation == "all_reduce" else 1
     if _in_fabric(operation, way):
         return np.asarray(start + passes * sharp.latency(place, cluster))
@@ -113,20 +143,33 @@ def _latency(
     return np.maximum(start, ring)
 
 
-def _outer(operation: Operation, size: Array, place: Place, cluster: Cluster, way: Way) -> Array:
-    """Seconds each NIC is busy: its rank's shard of the traffic between domains, or of the ring."""
+def _outer(
+    operation: Operation, size: Array, place: Place, cluster: Cluster, way: Way, *, switched: bool
+) -> Array:
+    """Seconds each NIC is busy: its rank's shard of the traffic between domains, or of the ring.
+
+    NCCL's trees between switches use a NIC for each channel; a domain between others passes on
+    what it takes in, so beyond two domains every byte leaves a domain twice.
+    """
     own = smallest_domain(place)
+    if _trees(operation, way, switched=switched):
+        made = tuner().generations[generation(cluster.chip.family)]
+        heads = min(made.nvls_channels["several"], own)
+        passed = 1 if place.domains == 2 else 2
+        return np.asarray(size * passed / heads / nic_bandwidth(cluster, way)[0])
     if operation == "all_to_all":
         sent = 1.0 - own / place.ranks
     elif _in_fabric(operation, way) and operation == "all_reduce":
         sent = 1.0 / own
     else:
-        ranks = place.ranks if _rings(place, way) else place.ranks / own
+        ranks = place.ranks / own if switched else place.ranks
         sent = wire_share(operation, ranks) / own
     return np.asarray(size * sent / nic_bandwidth(cluster, way)[0])
 
 
-def _inner(operation: Operation, size: Array, place: Place, cluster: Cluster, way: Way) -> Array:
+def _inner(
+    operation: Operation, size: Array, place: Place, cluster: Cluster, way: Way, *, switched: bool
+) -> Array:
     """Seconds of the phases inside a domain; a ring's all-reduce scatters, then gathers."""
     ranks, inside = place.per_domain, Way(nvlink=way.nvlink)
     if ranks < 2:
@@ -134,7 +177,9 @@ def _inner(operation: Operation, size: Array, place: Place, cluster: Cluster, wa
     if operation == "all_to_all":
         part = size * ranks / place.ranks
         return domain.seconds(operation, part, ranks, cluster, inside)[0]
-    if operation != "all_reduce" or not _rings(place, way):
+    if _trees(operation, way, switched=switched):
+        inside = Way(algorithm="nvls", nvlink=way.nvlink)
+    if operation != "all_reduce" or switched:
         return domain.seconds(operation, size, ranks, cluster, inside)[0]
     scatter = domain.seconds("reduce_scatter", size, ranks, cluster, inside)[0]
     return np.asarray(scatter + domain.seconds("all_gather", size, ranks, cluster, inside)[0])
