@@ -16,7 +16,7 @@ from racktwin.checkpoints.weight import Weight, values
 from racktwin.finding import BadInput, Finding, unknown
 from racktwin.numerics.deviation import Deviation, deviation
 from racktwin.numerics.options import CALIBRATIONS
-from racktwin.numerics.quantize import Calibration, quantize, quantize_rows, tensor_scale_of
+from racktwin.numerics.quantization import Calibration, quantize, quantize_rows, tensor_scale_of
 from racktwin.numerics.recipe import RECIPES
 
 LAYER = re.compile(r"\.(\d+)\.")

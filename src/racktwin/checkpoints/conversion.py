@@ -32,7 +32,7 @@ from racktwin.checkpoints.writer import Writer
 from racktwin.finding import BadInput, Finding, unknown
 from racktwin.numerics.deviation import Deviation, deviation
 from racktwin.numerics.options import CALIBRATIONS
-from racktwin.numerics.quantize import Calibration, quantize_rows, tensor_scale_of
+from racktwin.numerics.quantization import Calibration, quantize_rows, tensor_scale_of
 from racktwin.units import Bytes
 
 FORMATS = ("nvfp4",)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from racktwin.checkpoints.checkpoint import Checkpoint
 from racktwin.checkpoints.wordpiece import tokens
 from racktwin.finding import BadInput, Finding
-from racktwin.numerics.quantize import Calibration, quantize
+from racktwin.numerics.quantization import Calibration, quantize
 
 Floats = npt.NDArray[np.float32]
 Weights = Mapping[str, Floats]

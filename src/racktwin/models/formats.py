@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from racktwin.finding import BadInput, unknown
+from racktwin.numerics.recipe import RECIPES
 
 
 class Format(msgspec.Struct, frozen=True):
@@ -25,18 +26,19 @@ class Format(msgspec.Struct, frozen=True):
         return self.bits / 8 + (self.scale / self.group if self.group else 0.0)
 
 
-# OCP Microscaling Formats 1.0 (mx*), NVIDIA NVFP4 (E2M1, one E4M3 scale for 16), DeepSeek-V3
-# report (fp8_block: one fp32 scale for 128 x 128), compressed-tensors (int4: one bf16 scale a
-# group), ggml (q8_0: one fp16 scale for 32), FlashMLA (fp8_ds_mla, see kv.py).
+def _encoded(name: str) -> Format:
+    """A format that `numerics` encodes, as it stores it."""
+    made = RECIPES[name]
+    return Format(made.bits, made.block_values, made.scale_bytes, max(made.block[1], 1))
+
+
+# Narrow floats: racktwin.numerics. compressed-tensors (int4: one bf16 scale a group), ggml (q8_0:
+# one fp16 scale for 32), FlashMLA (fp8_ds_mla, see kv.py).
 FORMATS: dict[str, Format] = {
     "fp32": Format(32),
     "bf16": Format(16),
     "fp16": Format(16),
-    "fp8": Format(8),
-    "fp8_block": Format(8, 128 * 128, 4, block=128),
-    "mxfp8": Format(8, 32, 1, block=32),
-    "nvfp4": Format(4, 16, 1, block=16),
-    "mxfp4": Format(4, 32, 1, block=32),
+    **{name: _encoded(name) for name in ("fp8", "fp8_block", "mxfp8", "nvfp4", "mxfp4")},
     "int8": Format(8),
     "int4": Format(4, 128, 2, block=128),
     "int4_g64": Format(4, 64, 2, block=64),

@@ -52,10 +52,20 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
         """Bits of an element, a count."""
         return 4 if self.element == "e2m1" else 8
 
+    @property
+    def scale_bytes(self) -> int:
+        """Bytes of one block scale."""
+        return DTYPES[self.scale].itemsize
+
+    @property
+    def block_values(self) -> int:
+        """Values that share a scale; 0 where that is a whole row or tensor."""
+        return self.block[0] * self.block[1]
+
     def bytes(self, rows: int, columns: int) -> int:
         """Bytes of a matrix with its scales."""
         across, along = self.blocks(rows, columns)
-        scales = across * along * DTYPES[self.scale].itemsize
+        scales = across * along * self.scale_bytes
         return rows * columns * self.bits // 8 + scales + 4 * self.tensor_scale
 
     def blocks(self, rows: int, columns: int) -> tuple[int, int]:
