@@ -46,6 +46,18 @@ class BadInput(Exception):
         return "\n".join([head, *(f"  {finding}" for finding in self.findings)])
 
 
+def gathered(faults: Sequence[BadInput], source: str) -> BadInput:
+    """Several as one: a single one as it is, else all findings of `source`, other places named."""
+    if len(faults) == 1:
+        return faults[0]
+    findings = [
+        each if fault.source == source else Finding(fault.source, str(each))
+        for fault in faults
+        for each in fault.findings
+    ]
+    return BadInput(findings, source)
+
+
 def nearest(name: str, names: Iterable[str]) -> str | None:
     """The known name closest in spelling to `name`, or None when none is close."""
     known = {each.lower(): each for each in names}

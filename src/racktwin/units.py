@@ -190,8 +190,8 @@ class Rate(Quantity):
 
     units = {"/s": 1.0, "req/s": 1.0, "/min": 1 / 60, "req/min": 1 / 60, "/h": 1 / 3600}  # noqa: RUF012
     shown = ("/s",)
+    least = 1e-6  # one in twelve days
     most = 1e9
-    zero = False
     bare = True
     example = "40/s"
 

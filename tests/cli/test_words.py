@@ -61,7 +61,16 @@ def test_flags_that_are_not_there() -> None:
 def test_a_flag_without_its_value() -> None:
     assert faults("plan", "x", "--on") == {"--on": "expected a value"}
     assert faults("plan", "x", "--on", "--json") == {"--on": "expected a value, found '--json'"}
-    assert faults(*PREDICT, "--rate", "-1/s") == {"--rate": "expected a value, found '-1/s'"}
+
+
+def test_a_value_below_zero_is_a_value(capsys: pytest.CaptureFixture[str]) -> None:
+    load = ("--input", "8", "--output", "8", "--rate", "-1/s")
+    assert main(["simulate", "none.yaml", *load]) == 2
+    assert "--rate: '-1/s' is out of range" in capsys.readouterr().err
+    for words in (("--json", "-1"), ("--json=yes-and-no",)):
+        assert faults("plan", "x", "--on", "y", *words) == {
+            "--json": "is a switch: it takes no value"
+        }
 
 
 def test_bytes_that_are_no_text_are_refused(capsys: pytest.CaptureFixture[str]) -> None:

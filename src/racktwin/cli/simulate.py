@@ -35,7 +35,8 @@ def simulate(
 
     The load is the total over all copies. Several deployments share their cluster: a flag of load
     or limits is given once for all of them, or once for each. Exit code: 0 it is carried, 1 the
-    queue grows without end, 2 bad input, 130 interrupted: what was done by then is reported.
+    queue grows without end or no replica is left for some requests, 2 bad input, 130 interrupted:
+    what was done by then is reported.
 
     Parameters
     ----------

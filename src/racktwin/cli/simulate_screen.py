@@ -93,7 +93,7 @@ def _latencies(found: Replay) -> RenderableType:
 
 def _rates(found: Replay) -> Iterator[str]:
     outcome = found.outcome
-    per_gpu = outcome.output / outcome.powered
+    per_gpu = outcome.output / (outcome.powered or 1.0)
     yield (
         f"requests  {outcome.requests:,.2f}/s served, {outcome.inside:,.0f} in flight"
         f"{_goodput(found)}"

@@ -15,6 +15,7 @@ from racktwin.finding import BadInput, Finding, unknown
 
 WHOLE = re.compile(r"[+-]?[0-9]+")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+BELOW_ZERO = re.compile(r"-\.?[0-9].*")
 MOST_DIGITS = 18
 LONGEST = 40  # characters of a wrong word that are repeated
 
@@ -51,7 +52,7 @@ def bind(verb: str, words: Sequence[str]) -> Callable[[], Any]:
     reflow(run)
     inner.command(run, name=name)
     try:
-        command, bound, unused, _ = app.parse_known_args(list(words))
+        command, bound, unused, _ = app.parse_known_args(_joined(words))
     except CycloptsError as fault:
         found += _strays(fault.unused_tokens or (), flags) if flags else ()
         raise BadInput(found or [_other(fault, words)], f"racktwin {verb}") from fault
@@ -59,6 +60,18 @@ def bind(verb: str, words: Sequence[str]) -> Callable[[], Any]:
     if found:
         raise BadInput(found, f"racktwin {verb}")
     return lambda: command(*bound.args, **bound.kwargs)
+
+
+def _joined(words: Sequence[str]) -> list[str]:
+    """The words, values below zero tied to their flags: they are values, though not good ones."""
+    made: list[str] = []
+    for word in words:
+        flag = made[-1] if made else ""
+        if BELOW_ZERO.fullmatch(word) and flag.startswith("--") and "=" not in flag:
+            made[-1] = f"{flag}={word}"
+        else:
+            made.append(word)
+    return made
 
 
 def _garbled(word: str) -> bool:
@@ -94,6 +107,8 @@ def _strays(words: Sequence[str], flags: Sequence[str]) -> list[Finding]:
 
 def _other(fault: CycloptsError, words: Sequence[str]) -> Finding:
     """A flag without its value, and whatever else the parser refuses."""
+    if fault.argument and fault.argument.hint is bool:
+        return Finding(fault.argument.name, "is a switch: it takes no value")
     flag = getattr(fault, "keyword", None)
     if not flag or flag not in words:
         return Finding(fault.argument.name if fault.argument else "arguments", str(fault))

@@ -81,7 +81,7 @@ def _words(**given: Any) -> dict[str, Any]:
 def _headline(found: Replay) -> Iterator[tuple[str, str, str]]:
     outcome = found.outcome
     yield f"{outcome.requests:,.1f}", "requests/s", f"{outcome.inside:,.0f} in flight"
-    per_gpu = f"{outcome.output / outcome.powered:,.0f} per GPU"
+    per_gpu = f"{outcome.output / (outcome.powered or 1.0):,.0f} per GPU"
     yield f"{outcome.output:,.0f}", "output tokens/s", per_gpu
     yield f"{outcome.ttft.p99:,.2f} s", "TTFT p99", f"mean {outcome.ttft.mean:,.2f} s"
     slow, mean = outcome.tpot.p99 * 1e3, outcome.tpot.mean * 1e3

@@ -12,7 +12,7 @@ import msgspec
 from racktwin import catalog
 from racktwin.catalog.document import Node
 from racktwin.catalog.shape import Reader
-from racktwin.finding import BadInput, Finding, unknown
+from racktwin.finding import BadInput, Finding, gathered, unknown
 from racktwin.planning.outage_keys import Defaults, DrainKeys, EventKeys, FailKeys, RandomKeys
 from racktwin.serving.outages import Chance, Outage, Outages, Recovery
 from racktwin.serving.scheduling import start_up
@@ -23,6 +23,7 @@ FORM = "ROLE:REPLICA@TIME[+DURATION], as in serve:3@120s+5min"
 WHICH = re.compile(r"\*|([0-9]{1,9})(?:-([0-9]{1,9}))?")
 LEAST_MTBF = 1.0  # s, of a replica
 LONGEST = 40  # characters of a wrong word that are repeated
+SOURCE = "simulate"
 RETRY, MIGRATE = "retry", "migrate"
 T = TypeVar("T")
 
@@ -54,16 +55,24 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     detection: str | None = None
 
 
-def outages(asked: Asked, pools: Mapping[str, Crew], seed: int) -> Outages | None:
-    """All outages asked for, or None; BadInput with every finding."""
+def outages(asked: Asked, pools: Mapping[str, Crew] | None, seed: int) -> Outages | None:
+    """All outages asked for, or None; BadInput with every finding.
+
+    pools: None where the deployment cannot be read: what they have is not checked then.
+    """
     reader = _Wish(pools)
-    keys, source = EventKeys(), "simulate"
+    keys, faults = EventKeys(), []
     if asked.events is not None:
-        source = asked.events
-        keys = reader.file(asked.events)
-    for text in asked.fail:
+        try:
+            keys = reader.file(asked.events)
+        except BadInput as fault:  # there is no such file
+            faults.append(fault)
+        if reader.findings:
+            faults.append(BadInput(reader.findings, asked.events))
+            reader.findings = []
+    for text in filter(None, asked.fail):
         reader.flag("--fail", text)
-    for text in asked.drain:
+    for text in filter(None, asked.drain):
         reader.flag("--drain", text)
     if asked.on_failure not in (None, RETRY, MIGRATE):
         word = str(asked.on_failure)[:LONGEST]
@@ -71,7 +80,12 @@ def outages(asked: Asked, pools: Mapping[str, Crew], seed: int) -> Outages | Non
     given = reader.seconds("--detection", asked.detection)
     reader.overlaps()
     if reader.findings:
-        raise BadInput(reader.findings, source)
+        source = asked.events if all(each.line for each in reader.findings) else None
+        faults.append(BadInput(reader.findings, source or SOURCE))
+    if faults:
+        raise gathered(faults, SOURCE)
+    if pools is None:
+        return None
     usual = catalog.load("defaults", "outage").build(Defaults).detection
     detection = next(each for each in (given, keys.detection, usual) if each is not None)
     found = Outages(
@@ -86,7 +100,7 @@ def outages(asked: Asked, pools: Mapping[str, Crew], seed: int) -> Outages | Non
 class _Wish:
     """What is being read; planned: with the words to name each by."""
 
-    def __init__(self, pools: Mapping[str, Crew]) -> None:
+    def __init__(self, pools: Mapping[str, Crew] | None) -> None:
         self.pools = pools
         self.findings: list[Finding] = []
         self.planned: list[tuple[Outage, Finding]] = []
@@ -95,11 +109,11 @@ class _Wish:
     def fault(self, key: str, message: str, line: int | None = None) -> None:
         self.findings.append(Finding(key, message, line))
 
-    def seconds(self, key: str, text: str | None) -> Seconds | None:
-        """A duration, s."""
+    def seconds(self, key: str, text: str | None, of: str = "") -> Seconds | None:
+        """A duration, s; of: the words it stands in."""
         found = None if text is None else Seconds.read(text)
         if isinstance(found, str):
-            self.fault(key, found)
+            self.fault(key, f"{of[:LONGEST]}: {found}" if of else found)
             return None
         return found
 
@@ -111,11 +125,13 @@ class _Wish:
             form = "expected ROLE:REPLICA, as in serve:3, serve:0-3 or serve:*"
             self.fault(key, f"{form}, found {text[:LONGEST]!r}", line)
             return None
+        first = int(match[1] or 0)
+        if self.pools is None:
+            return role, range(first, first)
         pool = self.pools.get(role)
         if pool is None:
             self.findings.append(unknown(key, role[:LONGEST], self.pools, line))
             return None
-        first = int(match[1] or 0)
         last = int(match[2] or match[1] or pool.replicas - 1)
         if first <= last < pool.replicas:
             return role, range(first, last + 1)
@@ -130,8 +146,8 @@ class _Wish:
         if not (begins and begin and (lasts or not plus)):
             self.fault(key, f"expected {FORM}, found {text[:LONGEST]!r}")
             return
-        found, at = self.which(key, name), self.seconds(key, begin)
-        length = self.seconds(key, lasts) if plus else None
+        found, at = self.which(key, name), self.seconds(key, begin, text)
+        length = self.seconds(key, lasts, text) if plus else None
         if found is None or at is None or (plus and length is None):
             return
         place = Finding(key, text[:LONGEST])
@@ -151,6 +167,8 @@ class _Wish:
     def drains(self, place: Finding, which: tuple[str, range], asked: DrainKeys) -> None:
         """The first replicas are drained; the others follow them."""
         role, replicas = which
+        if self.pools is None:
+            return
         restart = self.pools[role].start_up if asked.restart is None else asked.restart
         for replica in replicas[: asked.together]:
             outage = Outage(
@@ -185,6 +203,8 @@ class _Wish:
 
     def chance(self, place: Finding, asked: RandomKeys) -> None:
         """Random failures of a pool."""
+        if self.pools is None:
+            return
         pool = self.pools.get(asked.pool)
         if pool is None:
             key = f"{place.key}.pool"

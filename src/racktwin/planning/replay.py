@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 from racktwin.engine.deployment import Deployment
 from racktwin.engine.deployment_file import read_deployment
 from racktwin.estimate import Estimate
-from racktwin.finding import BadInput, Finding
+from racktwin.finding import BadInput, Finding, gathered
 from racktwin.planning.changes import start_ups
 from racktwin.planning.choice import errors
 from racktwin.planning.objective import idle_watts
@@ -25,6 +27,7 @@ from racktwin.serving.steady import Served
 from racktwin.serving.trace import Trace
 from racktwin.units import Seconds
 
+T = TypeVar("T")
 ORACLE = "simulated by the oracle, plain Python that is independent of the compiled kernel"
 
 
@@ -110,7 +113,7 @@ class Ready:
             outcome=answer,
             mean_ttft=ttft.of(answer.ttft.mean, "s"),
             mean_tpot=tpot.of(answer.tpot.mean, "s"),
-            watts=answer.watts + idle_watts(deployment.cluster),
+            watts=answer.watts + idle_watts(deployment.cluster) if answer.powered else 0.0,
             notes=tuple(notes),
         )
 
@@ -120,45 +123,78 @@ def ready(subject: Deployment | str | Path, wish: Wish, engine: str | None = Non
 
     engine: another one than the file's.
     """
-    found = Reader(wish)
-    order = found.order()
-    notes: tuple[Finding, ...] = ()
-    if isinstance(subject, Deployment):
-        deployment, where = subject, subject.title
-    else:
-        deployment, notes = read_deployment(subject, engine)
-        where = str(subject)
-    deployment = found.offloading(deployment)
+    found, checks = Reader(wish), Checks()
+    order = checks.make(found.order)
+    read = checks.make(partial(_deployment, subject, engine))
+    served = None
+    if read is not None and (asked := checks.make(partial(found.offloading, read[0]))):
+        served = checks.make(partial(_loaded, asked, subject))
+    pools = crews(served) if served else None
+    planned = checks.make(partial(outages, _outages(wish), pools, wish.seed))
+    opened = checks.make(found.stream) if order else None
+    if checks.faults or not (order and read and served and opened):
+        raise gathered(checks.faults, "simulate")
+    deployment, (stream, load, expected) = served.deployment, opened
     if wish.router is None:
         router = ALIKE.get(deployment.router, deployment.router)
         order = msgspec.structs.replace(order, router=router)
     if wish.scope is None:
         order = msgspec.structs.replace(order, scope=deployment.router_scope)
-    stream, load, expected = found.stream()
+    return Ready(
+        deployment=deployment,
+        order=msgspec.structs.replace(order, expected=expected, outages=planned),
+        stream=stream,
+        load=load,
+        served=served,
+        remarks=tuple(map(str, read[1])),
+        router=wish.router or deployment.router,
+    )
+
+
+class Checks:
+    """What is made of several inputs; the faults of all of them."""
+
+    def __init__(self) -> None:
+        self.faults: list[BadInput] = []
+
+    def make(self, maker: Callable[[], T]) -> T | None:
+        """What `maker` makes, None where the input is bad."""
+        try:
+            return maker()
+        except BadInput as fault:
+            self.faults.append(fault)
+            return None
+
+
+def _deployment(
+    subject: Deployment | str | Path, engine: str | None
+) -> tuple[Deployment, tuple[Finding, ...]]:
+    """The deployment, and notes on its file."""
+    if isinstance(subject, Deployment):
+        return subject, ()
+    return read_deployment(subject, engine)
+
+
+def _loaded(deployment: Deployment, subject: Deployment | str | Path) -> Served:
+    """The deployment ready to serve, if its model fits."""
     served = Served(deployment)
     if lacking := [
         Finding(role, f"does not load: {-fit.kv_room / 1e9:.1f} GB per GPU are missing")
         for role, fit in served.memory.items()
         if not fit.loads
     ]:
+        where = deployment.title if isinstance(subject, Deployment) else str(subject)
         raise BadInput(lacking, where)
-    asked = Asked(
+    return served
+
+
+def _outages(wish: Wish) -> Asked:
+    return Asked(
         fail=wish.fail or (),
         drain=wish.drain or (),
         events=wish.events,
         on_failure=wish.on_failure,
         detection=wish.detection,
-    )
-    planned = outages(asked, crews(served), wish.seed)
-    order = msgspec.structs.replace(order, outages=planned)
-    return Ready(
-        deployment=deployment,
-        order=msgspec.structs.replace(order, expected=expected),
-        stream=stream,
-        load=load,
-        served=served,
-        remarks=tuple(map(str, notes)),
-        router=wish.router or deployment.router,
     )
 
 

@@ -30,6 +30,8 @@ from racktwin.units import Bytes, Quantity, Rate, Seconds
 REQUESTS = 20_000  # of a synthetic load, where neither a number nor a duration is given
 TURNS = 20  # and of a closed one, per request in flight
 MOST = 10**9
+SHORTEST = 1e-3  # s between two points of a time line
+SLOWEST, FASTEST = 1e-6, 1e6  # factors of the arrivals of a trace or workload
 OF_ONE = Parameter(parse=False)  # typed by way of `loads.Loads`
 Q = TypeVar("Q", bound=Quantity)
 
@@ -53,7 +55,7 @@ class Wish:
         kv_aware.
     fail
         Replicas that fail, role:replica@time+duration: serve:3@120s+5min, decode:*@1h; without a
-        duration for good.
+        duration for good. '' for none.
     drain
         Replicas that finish what they have and start again, one after the other: serve:*@1h+2min.
     events
@@ -119,6 +121,7 @@ class Reader:
     def __init__(self, wish: Wish) -> None:
         self.wish = wish
         self.made: Generated | None = None
+        self.offload: dict[str, Bytes | None] = {}
         self.findings: list[Finding] = []
 
     @property
@@ -150,13 +153,13 @@ class Reader:
         self._among("--definitions", wish.definitions, DEFINITIONS)
         limits = {name: self._seconds(f"--slo-{name}") for name in ("ttft", "tpot", "e2e")}
         window, resolution = self._window(), self._seconds("--resolution")
+        if resolution is not None and resolution < SHORTEST:
+            self._fault("--resolution", f"expected 1 ms or more, found {wish.resolution}")
         self.duration = self._seconds("--duration")
         self.rate = self._quantity("--rate", wish.rate, Rate)
         given = class_words.read("--class", wish.classes or [], self.findings)
         self.offload = {key: self._bytes(f"--offload-{key}") for key in ("host", "shared")}
-        if wish.workload is not None and not self.findings:
-            self.made = mix.load(wish.workload)
-            self._times(self.made.arrivals)
+        self._workload()
         if self.findings:
             raise BadInput(self.findings, "simulate")
         return Order(
@@ -172,6 +175,19 @@ class Reader:
             resolution=resolution or 0.0,
             window=window,
         )
+
+    def _workload(self) -> None:
+        """Read the workload, if there is one; a fault in its file stands alone where it can."""
+        if self.wish.workload is None:
+            return
+        try:
+            self.made = mix.load(self.wish.workload)
+        except BadInput as fault:
+            if not self.findings:
+                raise
+            self.findings += [Finding(fault.source, str(each)) for each in fault.findings]
+            return
+        self._times(self.made.arrivals)
 
     def _classes(self, given: tuple[SloClass, ...]) -> tuple[SloClass, ...]:
         """Those of the workload, but for those given instead, and the others given."""
@@ -242,8 +258,9 @@ class Reader:
             value = getattr(wish, name)
             if value is not None and not 1 <= value <= MOST:
                 self._fault(f"--{name}", f"expected 1 to {MOST:,}, found {value:,}")
-        if not 0 < wish.scale < MOST:
-            self._fault("--scale", f"expected a factor above 0, found {wish.scale:g}")
+        if not SLOWEST <= wish.scale <= FASTEST:
+            text = f"expected a factor of {SLOWEST:g} to {FASTEST:,.0f}, found {wish.scale:g}"
+            self._fault("--scale", text)
         if wish.seed < 0:
             self._fault("--seed", f"expected 0 or more, found {wish.seed}")
 
@@ -260,7 +277,7 @@ class Reader:
         except BadInput as fault:
             self.findings += fault.findings
             return None
-        if found is not None and not 0 < found < MOST:
+        if found is not None and not found > 0:
             self._fault(flag, f"expected more than 0, found {text}")
         return found
 

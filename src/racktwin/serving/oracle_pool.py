@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,12 @@ class OraclePool:
     def replicas(self) -> int:
         """Replicas, each pipeline stage counted as one."""
         return len(self.side.replicas)
+
+    @property
+    def returning(self) -> bool:
+        """Whether a replica starts, for the first time or again."""
+        members = self.side.crew.members
+        return any(each.status in ("out", "starting") and each.back < inf for each in members)
 
     def hold_ends(self, output: int) -> None:
         """Answers may have any length, tokens."""

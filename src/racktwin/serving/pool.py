@@ -14,7 +14,16 @@ from racktwin.serving.crew import COUNTS, Crew
 from racktwin.serving.fleet import BASE, RESULT, SLOT, STEP, SUMS, Floats, Ints, Known, Rules, state
 from racktwin.serving.prefix_cache import ASKED, LEFT, MOST, OWED, grown, idle_units
 from racktwin.serving.scheduling import ring_for
-from racktwin.serving.standing import DRAINS, FAILURES, STARTS, STOPS, Standing, alive
+from racktwin.serving.standing import (
+    DRAINS,
+    FAILURES,
+    OUT,
+    STARTING,
+    STARTS,
+    STOPS,
+    Standing,
+    alive,
+)
 
 SLOTS = 1 << 15  # requests there is room for at first
 READINGS = (*SUMS, *COUNTS, "outstanding", "waiting")
@@ -62,6 +71,13 @@ class Pool:
     def alive(self) -> NDArray[np.bool_]:
         """By scope, whether any of its replicas takes requests, or will again."""
         return np.array([alive(self.stand, at, self.scopes) for at in range(self.scopes)])
+
+    @property
+    def returning(self) -> bool:
+        """Whether a replica starts, for the first time or again."""
+        each = self.stand.replicas
+        back = (each["state"] == OUT) & np.isfinite(each["back"])
+        return bool(back.any() or (each["state"] == STARTING).any())
 
     @property
     def turns(self) -> Ints:

@@ -32,6 +32,10 @@ class Pooled(Protocol):
         """Replicas, each pipeline stage counted as one."""
 
     @property
+    def returning(self) -> bool:
+        """Whether a replica starts, for the first time or again."""
+
+    @property
     def log(self) -> NDArray[Any]:
         """The steps logged since `watch`."""
 

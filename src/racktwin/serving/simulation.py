@@ -407,6 +407,7 @@ class Simulation:
         done = self.served_all
         waiting = self.timeline.rows[-1][WAITING]
         past = self.ended and self.timeline.times[-1] > DRAIN * self.window.last
+        past = past and not any(pool.returning for pool in self.runner.pools.values())
         self.overloaded = waiting > QUEUED or ((done or past) and self.growth > 0)
         over = self.timeline.times[-1] >= self.order.until
         self.stuck = self.ended and self.runner.stuck
