@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from racktwin import hardware
 from racktwin.engine.deployment import Deployment, Pool
 from racktwin.engine.epochs import epoch
+from racktwin.engine.seating import seats
 from racktwin.models import Layout, model
-from racktwin.planning.packing import copies, copies_of, seats
+from racktwin.planning.packing import copies, copies_of
 from racktwin.planning.search import Candidates
 
 R1 = model("deepseek-r1")

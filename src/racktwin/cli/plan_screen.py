@@ -17,6 +17,7 @@ from racktwin.estimate import Estimate
 from racktwin.planning.ask import Ask
 from racktwin.planning.choice import Choice
 from racktwin.planning.objective import OBJECTIVES
+from racktwin.planning.places import places, sentences
 from racktwin.planning.plan import EQUAL, Plan
 from racktwin.units import Seconds, Watts
 
@@ -177,6 +178,8 @@ def _footing(plan: Plan) -> Iterator[RenderableType]:
         parts = [name for name, each in best.evidence.items() if kind in {e.kind for e in each}]
         rest += [f"by {kind}: {', '.join(parts)} (plan.json says which)"] if parts else []
     yield f"kernels:  {'; '.join(rest)}"
+    seated = places(best.deployment, best.memory, ask.traffic.input)
+    yield f"places:   {'; '.join(sentences(seated, best.deployment))}"
     yield f"price:    ${ask.price:.2f}/GPU/h ({ask.price_note})"
 
 

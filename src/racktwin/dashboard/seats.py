@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from racktwin.dashboard import svg
 from racktwin.engine.deployment import Deployment
-from racktwin.planning.packing import Holder, Seat, seats
+from racktwin.engine.seating import Holder, Seat, seats
 
 GPU, GAP = 14.0, 2.0
 ROLES = ("serve", "prefill", "decode")

@@ -1,7 +1,8 @@
 """Collectives of a group of GPUs where they really sit.
 
 Sizes follow nccl-tests (see `volume`). Zero bytes and a group of one cost nothing: no kernel is
-launched. `Priced.bytes` is what one rank sends per direction; joules are those of the links.
+launched. Without a `way` the cluster's fabric carries them as it stands (`standing`).
+`Priced.bytes` is what one rank sends per direction; joules are those of the links.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ import numpy.typing as npt
 from racktwin.estimate import Evidence
 from racktwin.hardware import Cluster, Place
 from racktwin.kernels.priced import Priced
-from racktwin.network import domain, hierarchy, sharp
+from racktwin.network import domain, hierarchy
 from racktwin.network.bound import bound
 from racktwin.network.curve import Array
 from racktwin.network.fabric import Framework, engine, nccl, tiers
+from racktwin.network.standing import standing
 from racktwin.network.volume import Operation, wire_share
-from racktwin.network.way import USUAL, Way
+from racktwin.network.way import Way
 
 ALONE = Evidence("formula", "no work")
 
@@ -27,7 +29,7 @@ def all_reduce(
     place: Place,
     cluster: Cluster,
     framework: Framework | None = None,
-    way: Way = USUAL,
+    way: Way | None = None,
 ) -> Priced:
     """All-reduce of a buffer of `size` bytes per rank.
 
@@ -35,7 +37,7 @@ def all_reduce(
     holds the engine's own switch to NCCL for large buffers); NCCL otherwise.
     """
     buffer = np.asarray(size, np.float64)
-    if framework is not None and way == USUAL and 1 < place.ranks <= place.per_domain:
+    if framework is not None and way is None and 1 < place.ranks <= place.per_domain:
         own = cluster.chip.tables
         for system in (own, nccl().sibling.get(own, "")):
             curves = engine().curves.get(system, {}).get(framework, {})
@@ -49,22 +51,30 @@ def all_reduce(
     return _collective("all_reduce", buffer, place, cluster, way)
 
 
-def all_gather(size: npt.ArrayLike, place: Place, cluster: Cluster, way: Way = USUAL) -> Priced:
+def all_gather(
+    size: npt.ArrayLike, place: Place, cluster: Cluster, way: Way | None = None
+) -> Priced:
     """All-gather whose gathered output holds `size` bytes."""
     return _collective("all_gather", size, place, cluster, way)
 
 
-def reduce_scatter(size: npt.ArrayLike, place: Place, cluster: Cluster, way: Way = USUAL) -> Priced:
+def reduce_scatter(
+    size: npt.ArrayLike, place: Place, cluster: Cluster, way: Way | None = None
+) -> Priced:
     """Reduce-scatter of an input of `size` bytes per rank."""
     return _collective("reduce_scatter", size, place, cluster, way)
 
 
-def all_to_all(size: npt.ArrayLike, place: Place, cluster: Cluster, way: Way = USUAL) -> Priced:
+def all_to_all(
+    size: npt.ArrayLike, place: Place, cluster: Cluster, way: Way | None = None
+) -> Priced:
     """All-to-all where every rank sends `size` bytes, an equal part to each rank (own included)."""
     return _collective("all_to_all", size, place, cluster, way)
 
 
-def broadcast(size: npt.ArrayLike, place: Place, cluster: Cluster, way: Way = USUAL) -> Priced:
+def broadcast(
+    size: npt.ArrayLike, place: Place, cluster: Cluster, way: Way | None = None
+) -> Priced:
     """Broadcast of a buffer of `size` bytes from one rank to all."""
     return _collective("broadcast", size, place, cluster, way)
 
@@ -82,11 +92,10 @@ def _collective(
     size: npt.ArrayLike,
     place: Place,
     cluster: Cluster,
-    way: Way,
+    way: Way | None,
 ) -> Priced:
     buffer = np.asarray(size, np.float64)
-    if cluster.fabric.sharp and way == USUAL and not sharp.refusal(place, cluster):
-        way = Way(sharp=True)
+    way = standing(operation, place, cluster) if way is None else way
     if place.ranks < 2:
         return moved(0 * buffer, 0 * buffer, ALONE, place)
     if place.ranks <= place.per_domain:

@@ -109,8 +109,8 @@ class Expectation(msgspec.Struct, frozen=True, kw_only=True):
         if self.question.operation == SEND:
             return f"the NIC of a GPU, {cluster.nic * way.nic / 1e9:,.4g} GB/s each way"
         if self.question.operation == "all_to_all" or outside > inside:
-            if way.nic < way.domain < 1:
-                return f"the NICs of an NVLink domain, {nic / 1e9:,.4g} GB/s a GPU each way"
+            if way.domain < 1:
+                return f"what leaves an NVLink domain, {nic / 1e9:,.4g} GB/s a GPU each way"
             return f"the NIC of a GPU, {nic / 1e9:,.4g} GB/s each way"
         return near
 

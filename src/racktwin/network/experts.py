@@ -18,6 +18,7 @@ from racktwin.network.curve import Array, smooth_sum
 from racktwin.network.exchange import Exchange, copies_sent
 from racktwin.network.fabric import Framework, Library, Mode
 from racktwin.network.hierarchy import nic_bandwidth
+from racktwin.network.standing import standing
 from racktwin.network.way import USUAL, Way
 
 Phase = Literal["prepare", "dispatch", "combine"]
@@ -54,7 +55,7 @@ def dispatch(
     mode: Mode | None = None,
     library: str = "",
     imbalance: float = 1.0,
-    way: Way = USUAL,
+    way: Way | None = None,
 ) -> Priced:
     """Send tokens to their experts, with the 'prepare' step of libraries that have one.
 
@@ -63,7 +64,7 @@ def dispatch(
     low-latency libraries poll one by one; mode: 'low_latency' or 'throughput', by default what the
     framework picks for that many tokens; library: one of catalog/fabrics/experts.yaml instead of
     the framework's own; imbalance: bytes of the busiest rank over the mean, a ratio; way: what is
-    left of the links. Routing is uniform over the experts.
+    left of the links, by default all that the fabric has. Routing is uniform over the experts.
     """
     routing = Routing(
         hidden=hidden,
@@ -73,7 +74,7 @@ def dispatch(
         place=place,
         cluster=cluster,
         imbalance=imbalance,
-        way=way,
+        way=standing("all_to_all", place, cluster) if way is None else way,
     )
     names = _libraries(routing.cluster, framework, mode, library)
     return _exchange(("prepare", "dispatch"), np.asarray(tokens, np.float64), routing, names)
@@ -92,7 +93,7 @@ def combine(
     mode: Mode | None = None,
     library: str = "",
     imbalance: float = 1.0,
-    way: Way = USUAL,
+    way: Way | None = None,
 ) -> Priced:
     """Bring the experts' results of `tokens` tokens per rank home and add them.
 
@@ -106,7 +107,7 @@ def combine(
         place=place,
         cluster=cluster,
         imbalance=imbalance,
-        way=way,
+        way=standing("all_to_all", place, cluster) if way is None else way,
     )
     names = _libraries(routing.cluster, framework, mode, library)
     return _exchange(("combine",), np.asarray(tokens, np.float64), routing, names)

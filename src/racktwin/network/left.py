@@ -31,7 +31,7 @@ class Left(msgspec.Struct, frozen=True):
     """Shares of the rates that ranks have on a whole fabric without oversubscription, 0..1.
 
     nvlink: of the busiest GPU's NVLink; nic: of the busiest NIC or cable between switches; domain:
-    of all NICs of the NVLink domain that has least.
+    of what the NVLink domain that has least can send out.
     """
 
     nvlink: float = 1.0
@@ -63,7 +63,19 @@ def left(
         min(1.0, a / b) if b > 0 else 1.0 for a, b in ((near, worse), (injected, max(outside)))
     ]
     nvlink, nic = (round(each, DIGITS) for each in shares)
-    return Left(nvlink, nic, max(nic, _domain(health, gpus)))
+    together = min(_domain(health, gpus), _uplinks(health, moves, gpus, injected))
+    return Left(nvlink, nic, max(nic, together))
+
+
+def _uplinks(health: Health, moves: Operation, gpus: Ints, injected: float) -> float:
+    """What uplinks leave of an all-to-all where a domain has no way around those of its leaves."""
+    topology = health.topology
+    if moves != "all_to_all" or topology.fabric.layout != "single" or not topology.tree.up:
+        return 1.0
+    if topology.tree.down % (topology.domain // topology.host.gpus * topology.host.nics):
+        return 1.0
+    between = _busiest(Links(health, "adaptive"), moves, gpus)[2]
+    return min(1.0, round(injected / between, DIGITS)) if between else 1.0
 
 
 def _domain(health: Health, gpus: Ints) -> float:

@@ -12,10 +12,13 @@ from racktwin.network import domain
 from racktwin.network.collective import ALONE, moved
 from racktwin.network.fabric import tiers
 from racktwin.network.hierarchy import nic_bandwidth
-from racktwin.network.way import USUAL, Way
+from racktwin.network.standing import standing
+from racktwin.network.way import Way
 
 
-def point_to_point(size: npt.ArrayLike, place: Place, cluster: Cluster, way: Way = USUAL) -> Priced:
+def point_to_point(
+    size: npt.ArrayLike, place: Place, cluster: Cluster, way: Way | None = None
+) -> Priced:
     """NCCL send and receive of `size` bytes between neighbours of `place` (pipeline stages).
 
     In one domain: the all-to-all of two ranks, which sends half of its buffer. Else one NIC each.
@@ -23,6 +26,7 @@ def point_to_point(size: npt.ArrayLike, place: Place, cluster: Cluster, way: Way
     message = np.asarray(size, np.float64)
     if place.ranks < 2:
         return moved(0 * message, 0 * message, ALONE, place)
+    way = standing("all_gather", place, cluster) if way is None else way
     if place.ranks <= place.per_domain:
         time, evidence = domain.seconds("all_to_all", 2 * message, 2, cluster, way)
     else:
@@ -45,7 +49,7 @@ def transfer(size: npt.ArrayLike, place: Place, cluster: Cluster) -> Priced:
         start, bandwidth = facts.copy_start, cluster.nvlink * facts.copy_efficiency
         note = f"copy over NVLink at {float(facts.copy_efficiency):.0%} of line rate"
     else:
-        bandwidth, note = nic_bandwidth(cluster)
+        bandwidth, note = nic_bandwidth(cluster, standing("all_to_all", place, cluster))
         start = facts.nic_start
     time = np.where(message > 0, start + message / bandwidth, 0.0)
     return moved(message, time, Evidence("formula", note), place)

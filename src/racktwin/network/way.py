@@ -15,7 +15,7 @@ class Way(msgspec.Struct, frozen=True):
 
     algorithm: one of `algorithm.ALL`, '' for the one NCCL takes. sharp: switches between NVLink
     domains reduce. nvlink, nic: share of the line rate that the worst-off rank has left, 0..1.
-    domain: share left of all NICs of the worst-off NVLink domain, which no algorithm can exceed.
+    domain: share left of what the worst-off NVLink domain sends out, which no algorithm exceeds.
     """
 
     estimate: Estimate = "calibrated"

@@ -8,38 +8,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from racktwin.engine.cost import Array
-from racktwin.engine.deployment import Deployment
 from racktwin.hardware import Cluster
 from racktwin.planning.search import Candidates
-
-Seat = tuple[int, int]  # NVLink domain, GPU in it
-Holder = tuple[int, str, int]  # copy, role, replica
-
-
-def seats(deployment: Deployment, copies: int = 1) -> dict[Seat, Holder]:
-    """Who sits where when `copies` copies are placed: largest replicas first, first fit.
-
-    A replica starts in the first domain it fits into whole, larger ones in fresh domains.
-    """
-    domain = deployment.cluster.gpus_per_domain
-    used: list[int] = []
-    taken: dict[Seat, Holder] = {}
-    for role, pool in sorted(deployment.pools.items(), key=lambda pool: -pool[1].layout.gpus):
-        for number in range(pool.replicas * copies):
-            copy, replica = divmod(number, pool.replicas)
-            for part in _parts(pool.layout.gpus, domain):
-                at = next((i for i, count in enumerate(used) if count + part <= domain), len(used))
-                if at == len(used):
-                    used.append(0)
-                for gpu in range(used[at], used[at] + part):
-                    taken[at, gpu] = copy, role, replica
-                used[at] += part
-    return taken
-
-
-def _parts(gpus: int, domain: int) -> list[int]:
-    """Whole domains a replica fills, and the rest of it."""
-    return [domain] * (gpus // domain) + ([gpus % domain] if gpus % domain else [])
 
 
 def copies_of(candidates: Candidates, layouts: Array, cluster: Cluster, gpus: int) -> Array:

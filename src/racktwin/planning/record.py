@@ -8,6 +8,7 @@ from racktwin.engine.memory import MemoryFit
 from racktwin.estimate import Estimate
 from racktwin.planning.ask import Ask
 from racktwin.planning.choice import Choice
+from racktwin.planning.places import places
 from racktwin.planning.plan import FIGURES, SHARE, Plan
 
 
@@ -19,9 +20,9 @@ def record(plan: Plan) -> dict[str, Any]:
         "meeting_limits": plan.meeting,
         "layouts": plan.layouts,
         "search_seconds": plan.seconds,
-        "choices": [_choice(each) for each in plan.choices],
+        "choices": [_choice(each, plan.ask) for each in plan.choices],
         "confirmed": _confirmed(plan) if plan.trials else None,
-        "closest": _choice(plan.closest) if plan.closest else None,
+        "closest": _choice(plan.closest, plan.ask) if plan.closest else None,
         "front": [
             {
                 "output_tokens_per_s_per_gpu": each.per_gpu,
@@ -72,7 +73,8 @@ def _confirmed(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _choice(choice: Choice) -> dict[str, Any]:
+def _choice(choice: Choice, ask: Ask) -> dict[str, Any]:
+    seated = places(choice.deployment, choice.memory, ask.traffic.input)
     pools = {
         role: {
             "replicas": pool.replicas,
@@ -92,6 +94,12 @@ def _choice(choice: Choice) -> dict[str, Any]:
         "gpus": choice.deployment.gpus,
         "copies": choice.deployment.copies,
         "busy_copies": choice.busy_copies,
+        "places": {
+            "domains": seated.domains,
+            "caches_between_domains": seated.away,
+            "cache_within_s": seated.near,
+            "cache_between_s": seated.far,
+        },
         "pools": pools,
         **{name: _estimate(getattr(choice, name)) for name in FIGURES},
         "requests_per_s": choice.requests,
