@@ -16,6 +16,14 @@ settings.register_profile("racktwin", derandomize=True, deadline=None, max_examp
 settings.load_profile("racktwin")
 
 
+@pytest.fixture(autouse=True)
+def compiled_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is told that a first simulation compiles, whichever test has the first."""
+    from racktwin.compiled import Compiler
+
+    monkeypatch.setattr(Compiler, "fresh", False)
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     """The repository."""

@@ -109,6 +109,11 @@ class Compiler:
             made.overloads[types] = result._replace(entry_point=key)
         return made.overloads[types].entry_point
 
+    @property
+    def fresh(self) -> bool:
+        """Whether nothing is compiled yet of these sources, so that a first run takes long."""
+        return self.cache is None or not any(self.cache.rglob("*.nbi"))
+
     def sources(self) -> dict[str, str]:
         """Modules with compiled functions, and all of the package they import: name -> text."""
         texts = {path.stem: path.read_text(encoding="utf-8") for path in self.folder.glob("*.py")}

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from racktwin.cli.console import console
+from racktwin.cli.console import console, print_screen
 
 
 @pytest.mark.parametrize(
@@ -23,3 +23,10 @@ def test_a_terminal_gets_80_to_100_columns(
 def test_a_pipe_gets_100_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     assert console().width == 100
+
+
+def test_a_share_keeps_its_sign(capsys: pytest.CaptureFixture[str]) -> None:
+    """A line never begins with the % of the one before it, and blanks stay blanks."""
+    print_screen([f"{'x' * 96} 22 %) and on"])
+    out = capsys.readouterr().out
+    assert out == f"{'x' * 96}\n22 %) and on\n"

@@ -151,3 +151,19 @@ def test_bad_files_are_refused_with_their_lines(
     assert says in err
     assert "deployment.yaml" in err
     assert "Traceback" not in err
+
+
+def test_what_simulate_does_not_add_is_said(capsys: pytest.CaptureFixture[str], root: Path) -> None:
+    load = ("--input", "2000", "--output", "300", "--concurrency", "8")
+    for file, said in (("llama-3.1-70b-b200", True), ("deepseek-r1-gb300-disaggregated", False)):
+        assert main(["predict", str(root / "examples" / f"{file}.yaml"), *load]) == 0
+        shown = capsys.readouterr().out
+        assert ("waiting comes from the schedule alone" in " ".join(shown.split())) is said
+
+
+def test_small_rates_keep_their_digits(capsys: pytest.CaptureFixture[str], root: Path) -> None:
+    load = ("--input", "2000", "--output", "3", "--concurrency", "1")
+    file = root / "examples" / "deepseek-r1-gb300-disaggregated.yaml"
+    assert main(["predict", str(file), *load]) == 0
+    (line,) = (each for each in capsys.readouterr().out.splitlines() if each.startswith("output"))
+    assert line.split()[1:4] != ["0", "0", "to"]

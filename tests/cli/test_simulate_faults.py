@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from tests.cli.test_simulate import LENGTHS, PAIR, SERVE, run
 
+from racktwin.cli.console import ONCE
+from racktwin.compiled import Compiler
+
 SHORT = (*LENGTHS, "--requests", "200")
 RATE = (*SHORT, "--rate", "20/s")
 SCALED = SERVE.replace("copies: 4\n", "").replace(
@@ -114,3 +117,13 @@ def test_nothing_fails(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> No
     plain, none = (run(capsys, file, *RATE, *words, "--json") for words in ((), ("--fail", "")))
     assert none[0] == 0
     assert json.loads(none[1])["ttft"] == json.loads(plain[1])["ttft"]
+
+
+def test_a_first_run_says_why_it_takes_long(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Compiler, "fresh", True)
+    code, out, err = run(capsys, written(tmp_path, SERVE), *RATE)
+    assert code == 0
+    assert err == f"{ONCE}\n"
+    assert "compiling" not in out

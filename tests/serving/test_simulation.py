@@ -240,3 +240,16 @@ def test_speculation_gains_tokens() -> None:
     slow = outcome(simulate(served(), iter([trace]), Order()))
     fast = outcome(simulate(drafted, iter([trace]), Order()))
     assert 1.2 < slow.tpot.mean / fast.tpot.mean < 1.5
+
+
+def test_separate_pools_answer_after_the_handover() -> None:
+    """A lone request feels what `predict` says: the prompt's step, the reply and the handover."""
+    one = served("trtllm-1.3").deployment
+    pool = msgspec.structs.replace(one.pools["serve"], replicas=1)
+    apart = Served(msgspec.structs.replace(one, serve=None, prefill=pool, decode=pool))
+    engine = one.engine
+    assert engine.handover > 0.1
+    found = outcome(simulate(apart, cut([Trace.of([0.0], [600], [50])], 10), Order()))
+    state = apart.closed(Traffic(input=600, output=50), 1.0)
+    assert found.ttft.mean == pytest.approx(state.ttft, rel=0.02)
+    assert found.e2e.mean == pytest.approx(state.ttft + 49 * state.tpot, rel=0.05)

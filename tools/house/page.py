@@ -23,6 +23,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from racktwin.cli.console import ONCE
+
 MARKED = re.compile(
     r"<!-- command(?P<slow> slow)? -->\n```console\n(?P<body>.*?)```\n<!-- end -->", re.DOTALL
 )
@@ -111,6 +113,7 @@ def _session(command: str, folder: Path, root: Path) -> str:
     """What a terminal shows for one command, 100 columns wide, without colour."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     setting = {"PATH": path, "HOME": str(folder), "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
+    setting["XDG_CACHE_HOME"] = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))
     examples = folder / "examples"
     if not examples.exists():
         examples.symlink_to(root / "examples")
@@ -119,6 +122,7 @@ def _session(command: str, folder: Path, root: Path) -> str:
     )
     if done.returncode and "Traceback" in done.stderr:
         raise RuntimeError(f"{command}\n{done.stderr}")
-    lines = [f"$ {command}", *(done.stdout + done.stderr).rstrip().splitlines()]
+    said = done.stderr.replace(f"{ONCE}\n", "")  # not what a reader's second run shows
+    lines = [f"$ {command}", *(done.stdout + said).rstrip().splitlines()]
     code = [f"(exit code {done.returncode})"] if done.returncode else []
     return "\n".join(line.rstrip() for line in [*lines, *code])

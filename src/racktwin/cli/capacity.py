@@ -43,7 +43,7 @@ def capacity(
         Folder to write: report.html, capacity.json and the deployment.yaml of the first.
     """
     from racktwin.cli.capacity_screen import screen
-    from racktwin.cli.console import print_json, print_screen, status
+    from racktwin.cli.console import print_json, print_screen, status, tell_once
     from racktwin.planning.capacity_wish import Reader
 
     if out:
@@ -51,6 +51,7 @@ def capacity(
 
         check_folder(out)
     question = Reader(subject, wish or Wish()).question()
+    tell_once()
     with status() as tell:
         from racktwin.planning.capacity import capacity as search  # compiles once
 

@@ -13,7 +13,9 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-READY = "getting ready (after an installation the simulation is compiled once: 30 s)"
+READY = "getting ready"
+ONCE = "compiling the simulation, once after an installation or an update: a minute or more"
+TIED = "\N{BRAILLE PATTERN BLANK}"  # stands for a blank at which no line is folded
 WIDTH = 100
 NARROWEST = 80  # a narrower terminal folds lines itself, which keeps figures whole
 
@@ -36,19 +38,29 @@ def status() -> Iterator[Callable[[str], None]]:
         yield line.update
 
 
+def tell_once() -> None:
+    """Say on a stream that is no terminal, too, why a first simulation takes long."""
+    from racktwin.serving.compiled import compiled
+
+    if compiled.fresh:
+        print(ONCE, file=sys.stderr, flush=True)
+
+
 def print_screen(parts: Iterable[RenderableType]) -> None:
     """Print the parts of a screen; without colour and trailing blanks when piped."""
     out = console()
-    if out.is_terminal:
-        _print(out, parts)
-        return
     with out.capture() as captured:
         _print(out, parts)
-    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+    text = captured.get().replace(TIED, " ")
+    if out.is_terminal:
+        print(text, end="")
+        return
+    print("\n".join(line.rstrip() for line in text.splitlines()))
 
 
 def _print(out: Console, parts: Iterable[RenderableType]) -> None:
-    for part in parts:  # an address stays whole, however long
+    for part in parts:  # an address stays whole, however long, and so does 22 %
+        part = part.replace(" %", f"{TIED}%") if isinstance(part, str) else part
         out.print(part, soft_wrap=isinstance(part, Text) and bool(part.no_wrap))
 
 

@@ -103,10 +103,9 @@ def _ranking(choices: Sequence[Choice]) -> Table:
 
 
 def _sure(estimate: Estimate, form: str, scale: float = 1.0) -> str:
-    """The value with its interval; where an error may exceed the value, that and the upper end."""
-    if estimate.relative <= 1:
-        return f"{estimate.value * scale:{form}} ±{estimate.relative:.0%}"
-    return f"{estimate.value * scale:.2g}-{estimate.high * scale:.2g}"
+    """The value, and its interval on a line of its own: it seldom reaches as far to both sides."""
+    value, low, high = (each * scale for each in (estimate.value, estimate.low, estimate.high))
+    return f"{value:{form}}\n{low:{form}}-{high:{form}}"
 
 
 def _idle(plan: Plan) -> Iterator[str]:

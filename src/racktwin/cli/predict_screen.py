@@ -10,6 +10,7 @@ from rich.text import Text
 
 from racktwin.cli.console import table
 from racktwin.estimate import Estimate
+from racktwin.planning.choice import not_scheduled
 from racktwin.planning.prediction import Prediction
 
 
@@ -32,8 +33,8 @@ def screen(found: Prediction) -> Iterator[RenderableType]:
     rows = (
         ("TTFT", found.ttft, 1.0, ",.2f", "s"),
         ("TPOT", found.tpot, 1e3, ",.2f", "ms"),
-        ("output", found.output_rate, 1.0, ",.0f", "tok/s/GPU"),
-        ("input + output", found.total_rate, 1.0, ",.0f", "tok/s/GPU"),
+        ("output", found.output_rate, 1.0, _form(found.output_rate), "tok/s/GPU"),
+        ("input + output", found.total_rate, 1.0, _form(found.total_rate), "tok/s/GPU"),
         ("cost", found.cost, 1.0, ",.2f", "$ per million output tokens"),
     )
     for name, estimate, scale, form, unit in rows:
@@ -54,8 +55,15 @@ def screen(found: Prediction) -> Iterator[RenderableType]:
     yield f"evidence: TPOT {found.tpot.evidence}"
     yield f"          TTFT {found.ttft.evidence}"
     yield f"price:    ${found.price:.2f}/GPU/h ({found.price_note})"
+    if apart := not_scheduled(deployment):
+        yield f"note:     {apart}"
     for note in found.notes:
         yield f"note:     {note}"
+
+
+def _form(estimate: Estimate) -> str:
+    """Whole numbers, where that leaves three digits."""
+    return ",.0f" if estimate.value >= 100 else ",.3g"
 
 
 def _cells(estimate: Estimate, scale: float, form: str) -> tuple[str, str]:

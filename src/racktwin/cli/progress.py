@@ -9,7 +9,7 @@ import time
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-from racktwin.cli.console import READY
+from racktwin.cli.console import READY, tell_once
 
 EVERY = 0.2  # s between updates of the line
 
@@ -27,6 +27,7 @@ class Progress:
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
             self.before = signal.signal(signal.SIGINT, self._interrupt)
+        tell_once()
         if sys.stderr.isatty():
             from rich.console import Console
 

@@ -59,9 +59,7 @@ def _question(plan: Plan) -> str:
 
 
 def _sure(estimate: Estimate, scale: float = 1.0) -> str:
-    if estimate.relative <= 1:
-        return f"±{estimate.relative:.0%}"
-    return f"{estimate.low * scale:.2g} to {estimate.high * scale:.2g}"
+    return f"{estimate.low * scale:,.3g} to {estimate.high * scale:,.3g}"
 
 
 def _headline(best: Choice) -> Iterator[tuple[str, str, str]]:

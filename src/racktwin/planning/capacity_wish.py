@@ -77,7 +77,8 @@ class Wish:
     top
         Deployments of the plan to try, 3 by default.
     requests
-        Requests of one simulation; as many as replace those in flight 20 times by default.
+        Requests of one simulation, 1,000 or more; as many as replace those in flight 20 times by
+        default.
     seed
         Another draw of the same statistics.
     """

@@ -13,7 +13,7 @@ from racktwin.engine.deployment import Deployment
 from racktwin.engine.deployment_file import read_deployment
 from racktwin.estimate import Estimate
 from racktwin.finding import BadInput, Finding
-from racktwin.planning.choice import errors, inverse
+from racktwin.planning.choice import errors, inverse, not_scheduled
 from racktwin.planning.objective import idle_watts
 from racktwin.serving.steady import Served, SteadyState
 from racktwin.serving.traffic import Traffic
@@ -183,5 +183,8 @@ def record(found: Prediction) -> dict[str, Any]:
         "limit": state.limit,
         "step_seconds": state.parts,
         "evidence": {part: [str(each) for each in known] for part, known in state.evidence.items()},
-        "notes": [str(each) for each in found.notes],
+        "notes": [
+            *filter(None, [not_scheduled(found.deployment)]),
+            *(str(each) for each in found.notes),
+        ],
     }

@@ -15,7 +15,7 @@ from racktwin.engine.deployment_file import read_deployment
 from racktwin.estimate import Estimate
 from racktwin.finding import BadInput, Finding, gathered
 from racktwin.planning.changes import start_ups
-from racktwin.planning.choice import errors
+from racktwin.planning.choice import errors, not_scheduled
 from racktwin.planning.objective import idle_watts
 from racktwin.planning.outage_wish import Asked, crews, outages
 from racktwin.planning.stream_wish import Reader, Wish
@@ -53,9 +53,9 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True):
         """The router and what it sees, in words."""
         copies = self.deployment.copies
         over = "in each" if self.order.scope == "copy" else "over all"
-        return f"router {self.order.router}" + (
-            f" {over} of {copies:,} copies" if copies > 1 else ""
-        )
+        name, asked = self.order.router, self.deployment.router
+        stands = f" (for {asked})" if ALIKE.get(asked) == name else ""
+        return f"router {name}{stands}" + (f" {over} of {copies:,} copies" if copies > 1 else "")
 
     @property
     def ttft(self) -> Spread:
@@ -89,6 +89,8 @@ class Ready:
         order = msgspec.structs.replace(self.order, rows=rows, watch=watch)
         run = simulate(self.served, self.stream, order)
         notes = [ORACLE] if order.oracle else []
+        if run.order.router != self.router:
+            notes.append(f"router {deployment.router} is simulated as {run.order.router}")
         notes += [*self.remarks, *run.notes, *filter(None, [run.refusal, run.offload_remark])]
         if run.order.window and not run.kept:
             end = Seconds(run.last_finish)
@@ -97,8 +99,7 @@ class Ready:
             notes.append(_images(run))
         if run.stateful:
             notes.append("no cache keeps a recurrent state for a prefix: all input is computed")
-        if run.order.router != self.router:
-            notes.append(f"router {deployment.router} is simulated as {run.order.router}")
+        notes += filter(None, [not_scheduled(deployment)])
         notes += start_ups(self.served, run.order)
         answer = outcome(run)
         notes += [

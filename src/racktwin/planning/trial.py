@@ -131,7 +131,14 @@ class Bench:
             notes.append("no prefix was found in a cache: every input token is computed")
         if found.requests < SLOW * whole and not (found.overloaded or found.short):
             came = found.requests / whole
-            notes.append(f"sessions were still beginning: {came:.0%} of the load came; --requests")
+            why = (
+                "sessions were still beginning"
+                if found.warm_up
+                else "the span that counts is short"
+            )
+            notes.append(
+                f"{why}: {came:.0%} of the load came; more requests (--requests) are surer"
+            )
         return Trial(
             rate=rate,
             ttft=found.ttft,

@@ -144,6 +144,12 @@ class Simulation:
         )
 
     @property
+    def reply(self) -> float:
+        """Seconds from the end of a prompt's step to the first token at the client."""
+        engine = self.deployment.engine
+        return engine.first_token + (engine.handover if self.prompts == "prefill" else 0.0)
+
+    @property
     def offload_remark(self) -> str:
         """Why tiers that were asked for do little or nothing, in a sentence; '' when they do."""
         if not self.deployment.offload.any:
@@ -358,7 +364,7 @@ class Simulation:
             return
         window, rows = self.window, results["number"]
         window.finish[rows] = results["finish"]
-        found = figures(results, self.deployment.engine.first_token)
+        found = figures(results, self.reply)
         which = window.slo_class[rows]
         inside = good(found, self.by_class.bounds(which))
         input, number = window.prompt[rows], rows + window.base
