@@ -124,3 +124,43 @@ def test_what_is_too_large_for_a_type_is_refused(name: str) -> None:
     assert np.isfinite(small).all()
     with pytest.raises(BadInput, match="values are too large"):
         quantize(np.full((1, 32), MOST), "fp8").dequantize(ml_dtypes.bfloat16)
+
+
+@pytest.mark.parametrize("name", sorted(RECIPES))
+@pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16, np.float16])
+def test_values_into_an_array_that_is_there(name: str, dtype: Any) -> None:
+    values = np.random.default_rng(0).standard_normal((3, 40, 96), dtype=np.float32)
+    found = quantize(values, name)
+    out = np.full(values.shape, np.nan, dtype)
+    assert dequantize(found, out=out).base is not None
+    assert np.array_equal(out, found.dequantize().astype(dtype))
+    for wrong in (out[:2], out.transpose(0, 2, 1), np.empty((3, 40, 192), dtype)[..., ::2]):
+        with pytest.raises(BadInput, match="out: expected shape"):
+            dequantize(found, out=wrong)
+    with pytest.raises(BadInput, match="expected float32, bfloat16, float16, found int64"):
+        dequantize(found, out=np.empty(values.shape, np.int64))
+
+
+@pytest.mark.parametrize("columns", [1, 15, 17, 128, 130, 1000])
+@pytest.mark.parametrize("name", ["fp8", "fp8_e5m2", "fp8_channel", "fp8_block"])
+def test_rows_of_any_length_in_eight_bits(name: str, columns: int) -> None:
+    """The last columns, fewer than what is worked on together, as ml_dtypes rounds them."""
+    values = np.random.default_rng(columns).standard_normal((130, columns), dtype=np.float32)
+    found = quantize(values, name)
+    tall, wide = found.recipe.block[0] or 130, found.recipe.block[1] or columns
+    scales = found.scales.reshape(-1, -(-columns // wide))
+    whole = np.repeat(np.repeat(scales, tall, 0)[:130], wide, 1)[:, :columns]
+    right = (values / whole).astype(found.packed.dtype)
+    assert np.array_equal(found.packed.view(np.uint8), right.view(np.uint8))
+    assert np.array_equal(found.dequantize(), right.astype(np.float32) * whole)
+
+
+def test_bfloat16_is_read_and_rounded_as_ml_dtypes_does() -> None:
+    bits = np.arange(1 << 16, dtype=np.uint16).view(ml_dtypes.bfloat16)
+    finite = bits[np.isfinite(bits.astype(np.float32))].reshape(-1, 32)
+    assert np.array_equal(quantize(finite).packed, quantize(finite.astype(np.float32)).packed)
+    values = np.random.default_rng(1).standard_normal((64, 64), dtype=np.float32)
+    for name in ("nvfp4", "fp8"):
+        found = quantize(values, name)
+        right = found.dequantize().astype(ml_dtypes.bfloat16)
+        assert np.array_equal(found.dequantize(ml_dtypes.bfloat16).view("u2"), right.view("u2"))

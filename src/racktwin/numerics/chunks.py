@@ -21,6 +21,14 @@ def in_chunks(run: Callable[[slice], None], rows: int, columns: int, tall: int =
         for part in parts:
             run(part)
         return
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for _ in pool.map(run, parts):
-            pass
+    run(parts[0])  # compiled functions are loaded here; two threads at it get in each other's way
+    left = iter(parts[1:])
+
+    def work() -> None:
+        for part in left:  # a step of a list's iterator is one step of the interpreter
+            run(part)
+
+    count = min(os.cpu_count() or 1, len(parts) - 1)
+    with ThreadPoolExecutor(count) as pool:
+        for task in [pool.submit(work) for _ in range(count)]:
+            task.result()

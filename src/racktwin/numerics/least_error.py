@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from racktwin.numerics.compiled import compiled
-from racktwin.numerics.loops import HALVES
 from racktwin.numerics.recipe import Recipe
 
 TRIED = {"e4m3": (0, 9), "e8m0": (1, 1)}  # codes above and below that of the largest value
@@ -36,12 +35,10 @@ def try_scales(
                 divisor = table[code]
                 squares = 0.0
                 for column in range(block * wide, block * wide + wide):
-                    size = min(abs(values[row, column] / divisor), np.float32(6.0))
-                    bits = np.float32(size).view(np.int32)
-                    up = ((bits + np.int32(0x1FFFFF) + ((bits >> 22) & 1)) >> 22) << 22
-                    rounded = np.int32(up).view(np.float32)
-                    if size < np.float32(1.0):
-                        rounded = np.float32(size + HALVES) - HALVES
+                    size = min(abs(np.float32(values[row, column] / divisor)), np.float32(6.0))
+                    exponent = max(np.float32(size).view(np.int32) >> 23, np.int32(127))
+                    steps = np.int32((exponent + 22) << 23).view(np.float32)  # one of 2^22 is one
+                    rounded = np.float32(size + steps) - steps
                     off = abs(values[row, column]) - rounded * divisor
                     squares += off * off
                 if squares < error:

@@ -1,8 +1,8 @@
 """The compiled loops over tensors: largest magnitudes, scale codes, element codes, values.
 
-All walk matrices row by row; a block is `tall` rows and `wide` columns, the last ones may be short.
-Rounding is to nearest, ties to even: above the smallest normal number by adding half of the last
-kept bit to the bits, below it by adding a float whose last bit is one step.
+All walk matrices row by row; a block is `tall` rows and `each` parts of 16 columns, the last ones
+may be short.
+Rounding is to nearest, ties to even: by adding a float whose last bit is one step.
 """
 
 from __future__ import annotations
@@ -17,69 +17,84 @@ from racktwin.numerics.compiled import compiled
 Floats = npt.NDArray[np.float32]
 Bits = npt.NDArray[np.int32]
 Codes = npt.NDArray[np.uint8]
-# A float this large has steps of 1/2, or of 2^-9: adding it rounds to them.
-HALVES, STEPS_9 = np.float32(2.0**22), np.float32(2.0**14)
-SIGNLESS, INFINITE, ONE = np.int32(0x7FFFFFFF), np.int32(0x7F800000), np.int32(0x3F800000)
+PART = 16  # columns worked on together: divides every block but those of a whole row
+SIGNLESS, INFINITE = np.int32(0x7FFFFFFF), np.int32(0x7F800000)
 
 
 @compiled
-def largest(bits: Bits, tall: int, wide: int, found: Bits) -> None:
-    """Bits of the largest magnitude (any unit) of each block; NaN is larger than infinity."""
-    rows, columns = bits.shape
-    for row in range(rows):
-        for block in range(found.shape[1]):
-            most = found[row // tall, block]
-            for column in range(block * wide, min(columns, block * wide + wide)):
-                most = max(most, bits[row, column] & SIGNLESS)
-            found[row // tall, block] = most
+def largest(bits: Bits, tall: int, each: int, found: Bits) -> None:
+    """Bits of the largest magnitude (any unit) of each block; NaN is larger than infinity.
 
-
-@compiled
-def largest_of_16(bits: Bits, found: Bits) -> None:
-    """The same for blocks of one row and 16 columns."""
+    each: parts of a block, which is `tall` rows; found: starts as zeros.
+    """
+    columns = bits.shape[1]
+    whole = columns // PART
     for row in range(bits.shape[0]):
-        for block in range(found.shape[1]):
+        for part in range(whole):
             most = np.int32(0)
-            for column in range(16):
-                most = max(most, bits[row, 16 * block + column] & SIGNLESS)
-            found[row, block] = most
+            for place in range(PART):
+                most = max(most, bits[row, PART * part + place] & SIGNLESS)
+            place = part // each
+            found[row // tall, place] = max(found[row // tall, place], most)
+        for column in range(PART * whole, columns):
+            place = whole // each
+            most = bits[row, column] & SIGNLESS
+            found[row // tall, place] = max(found[row // tall, place], most)
 
 
-@compiled
+@compiled.inlined
+def code_of(scaled: float, most: float, mantissa: int, first: int) -> int:
+    """The nearest code of a value `scaled` by its block's divisor, any unit, without its sign.
+
+    most: the largest element; mantissa: bits, a count; first: exponent bits (as float32's) of
+    the smallest normal element. A float whose last bit is one step of the value's octave is added.
+    """
+    size = min(abs(scaled), most)
+    exponent = max(np.float32(size).view(np.int32) >> 23, np.int32(first))
+    above = np.int32((exponent + np.int32(23 - mantissa)) << 23)
+    steps = np.float32(size + above.view(np.float32)).view(np.int32) - above
+    return np.int32(steps + ((exponent - np.int32(first)) << np.int32(mantissa)))
+
+
+@compiled.inlined
 def e4m3_code(value: float) -> int:
     """The nearest E4M3 code of a magnitude `value` (any unit), at most that of 448."""
-    bits = np.float32(min(value, np.float32(448.0))).view(np.int32)
-    if bits < np.int32(0x3C800000):  # below 2^-6: steps of 2^-9
-        return np.float32(value + STEPS_9).view(np.int32) - np.int32(0x46800000)
-    return ((bits + np.int32(0x7FFFF) + ((bits >> 20) & 1)) >> 20) - np.int32(960)
+    return code_of(value, np.float32(448.0), 3, 121)
 
 
-@compiled
+@compiled.inlined
 def e4m3_value(code: int) -> float:
     """The value of an E4M3 code 0..126, any unit."""
-    if code < 8:
-        return np.float32(code) * np.float32(2.0**-9)
-    return np.int32((code + 960) << 20).view(np.float32)
+    small = np.float32(np.float32(code) * np.float32(2.0**-9))
+    return small if code < 8 else np.int32((code + 960) << 20).view(np.float32)
+
+
+@compiled.inlined
+def e4m3_row(most: Bits, whole: float, tensor_scale: float, scales: Codes, divisors: Floats) -> int:
+    """Block scales of a row of NVFP4 and what elements are divided by; blocks not finite.
+
+    most: bits of magnitudes; whole: 6 x tensor_scale, any unit. A block of zeros gets scale 1, one
+    too small for the smallest scale gets that one.
+    """
+    wrong = 0
+    for block in range(scales.shape[0]):
+        bits = most[block]
+        wrong += bits >= INFINITE
+        code = np.int32(e4m3_code(np.float32(np.int32(bits).view(np.float32) / whole)))
+        code = np.int32(56) if bits == 0 else max(code, np.int32(1))
+        scales[block] = code
+        divisors[block] = e4m3_value(code) * tensor_scale
+    return wrong
 
 
 @compiled
 def e4m3_scales(
     most: Bits, whole: float, tensor_scale: float, scales: Codes, divisors: Floats
 ) -> int:
-    """Block scales of NVFP4 and what their elements are divided by; blocks that are not finite.
-
-    most: bits of magnitudes; whole: 6 x tensor_scale, any unit. A block of zeros gets scale 1, one
-    too small for the smallest scale gets that one.
-    """
+    """Block scales of rows of NVFP4, as `e4m3_row`; whole, tensor_scale: any unit."""
     wrong = 0
     for row in range(most.shape[0]):
-        for block in range(most.shape[1]):
-            bits = most[row, block]
-            wrong += bits >= INFINITE
-            code = e4m3_code(np.float32(np.int32(bits).view(np.float32) / whole)) if bits else 56
-            code = max(code, 1)
-            scales[row, block] = code
-            divisors[row, block] = e4m3_value(code) * tensor_scale
+        wrong += e4m3_row(most[row], whole, tensor_scale, scales[row], divisors[row])
     return wrong
 
 
@@ -112,45 +127,50 @@ def e8m0_scales(
 
 
 @compiled.inlined
-def e2m1_code(scaled: float) -> int:
-    """The nearest E2M1 code of a value `scaled` by its block's divisor, any unit."""
-    size = min(abs(scaled), np.float32(6.0))
-    bits = np.float32(size).view(np.int32)
-    normal = ((bits + np.int32(0x1FFFFF) + ((bits >> 22) & 1)) >> 22) - np.int32(252)
-    small = np.float32(size + HALVES).view(np.int32) - np.int32(0x4A800000)
-    code = small if bits < ONE else normal
-    return code | ((np.float32(scaled).view(np.int32) >> 28) & 8)
+def e2m1_row(values: Floats, divisors: Floats, each: int, packed: Codes, codes: Codes) -> None:
+    """Element codes of one row of `values` (any unit), two to a byte.
 
-
-@compiled
-def e2m1_rows(
-    values: Floats, divisors: Floats, tall: int, wide: int, packed: Codes, codes: Codes
-) -> None:
-    """Element codes of `values` over their block's divisor (any unit), two to a byte.
-
-    codes: room for those of a row.
+    divisors: of blocks of `each` times 16 values (any unit); codes: room for those of the row.
+    Parts of a fixed length compile to wide instructions.
     """
-    rows, columns = values.shape
-    for row in range(rows):
-        for block in range(divisors.shape[1]):
-            divisor = divisors[row // tall, block]
-            for column in range(block * wide, min(columns, block * wide + wide)):
-                codes[column] = np.uint8(e2m1_code(values[row, column] / divisor))
-        for byte in range(packed.shape[1]):
-            packed[row, byte] = codes[2 * byte] | (codes[2 * byte + 1] << np.uint8(4))
+    for part in range(divisors.shape[0] * each):
+        divisor = divisors[part // each]
+        for place in range(16):
+            scaled = np.float32(values[16 * part + place] / divisor)
+            sign = (scaled.view(np.int32) >> 28) & np.int32(8)
+            code = code_of(scaled, np.float32(6.0), 1, 127)
+            codes[16 * part + place] = np.uint8(code | sign)
+    for byte in range(packed.shape[0]):
+        packed[byte] = codes[2 * byte] | (codes[2 * byte + 1] << np.uint8(4))
 
 
 @compiled
-def e2m1_rows_of_16(values: Floats, divisors: Floats, packed: Codes, codes: Codes) -> None:
-    """The same for blocks of 16, whose fixed length compiles to wide instructions."""
+def e2m1_rows(values: Floats, divisors: Floats, each: int, packed: Codes, codes: Codes) -> None:
+    """Element codes of rows of `values` over their block's divisor, as `e2m1_row`, any unit."""
     for row in range(values.shape[0]):
-        for block in range(divisors.shape[1]):
-            divisor = divisors[row, block]
+        e2m1_row(values[row], divisors[row], each, packed[row], codes)
+
+
+@compiled
+def nvfp4_rows(
+    values: Floats, bits: Bits, whole: float, tensor_scale: float, scales: Codes, packed: Codes,
+    most: Bits, divisors: Floats, codes: Codes,
+) -> int:  # fmt: skip
+    """Scales and elements of NVFP4, row by row; blocks that are not finite.
+
+    bits: those of `values`, any unit; whole: 6 x tensor_scale, any unit. most, divisors, codes:
+    room for a row's.
+    """
+    wrong = 0
+    for row in range(values.shape[0]):
+        for block in range(scales.shape[1]):
+            largest_bits = np.int32(0)
             for place in range(16):
-                code = e2m1_code(values[row, 16 * block + place] / divisor)
-                codes[16 * block + place] = np.uint8(code)
-        for byte in range(packed.shape[1]):
-            packed[row, byte] = codes[2 * byte] | (codes[2 * byte + 1] << np.uint8(4))
+                largest_bits = max(largest_bits, bits[row, 16 * block + place] & SIGNLESS)
+            most[block] = largest_bits
+        wrong += e4m3_row(most, whole, tensor_scale, scales[row], divisors)
+        e2m1_row(values[row], divisors, 1, packed[row], codes)
+    return wrong
 
 
 @compiled
@@ -158,35 +178,57 @@ def float8_rows(
     values: Floats,
     divisors: Floats,
     tall: int,
-    wide: int,
-    mantissa: int,
-    least: float,
-    most: float,
+    each: int,
+    element: tuple[int, int, float],
     codes: Codes,
 ) -> None:
     """Codes of an 8-bit float of `values` over their block's divisor, any unit.
 
-    mantissa: its bits, a count; least, most: its smallest normal and its largest value, any unit.
+    element: mantissa bits, exponent bits of the smallest normal, and largest value, as `code_of`.
     """
-    rows, columns = values.shape
-    shift = np.int32(23 - mantissa)
-    half = np.int32((1 << (22 - mantissa)) - 1)
-    first = np.float32(least)
-    offset = (first.view(np.int32) >> shift) - np.int32(1 << mantissa)
-    whole = np.float32(first * np.float32(1 << (23 - mantissa)))  # in steps of subnormals
-    steps = whole.view(np.int32)
-    for row in range(rows):
-        for block in range(divisors.shape[1]):
-            divisor = divisors[row // tall, block]
-            for column in range(block * wide, min(columns, block * wide + wide)):
-                scaled = values[row, column] / divisor
-                size = min(abs(scaled), np.float32(most))
-                bits = np.float32(size).view(np.int32)
-                normal = ((bits + half + ((bits >> shift) & 1)) >> shift) - offset
-                small = np.float32(size + whole).view(np.int32) - steps
-                code = small if size < first else normal
-                sign = (np.float32(scaled).view(np.int32) >> 24) & 128
-                codes[row, column] = np.uint8(code | sign)
+    mantissa, first, most = np.int32(element[0]), np.int32(element[1]), np.float32(element[2])
+    whole = values.shape[1] // PART
+    for row in range(values.shape[0]):
+        for part in range(whole):
+            divisor = divisors[row // tall, part // each]
+            for place in range(PART):
+                scaled = np.float32(values[row, PART * part + place] / divisor)
+                sign = (scaled.view(np.int32) >> 24) & np.int32(128)
+                code = code_of(scaled, most, mantissa, first)
+                codes[row, PART * part + place] = np.uint8(code | sign)
+        for column in range(PART * whole, values.shape[1]):
+            scaled = np.float32(values[row, column] / divisors[row // tall, whole // each])
+            sign = (scaled.view(np.int32) >> 24) & np.int32(128)
+            codes[row, column] = np.uint8(code_of(scaled, most, mantissa, first) | sign)
+
+
+@compiled
+def widen(narrow: Any, bits: Bits) -> None:
+    """Bits of float32 of rows in bfloat16 (any unit), given as 16-bit integers."""
+    for row in range(narrow.shape[0]):
+        for column in range(narrow.shape[1]):
+            bits[row, column] = np.int32(narrow[row, column]) << 16
+
+
+@compiled
+def narrow(bits: Bits, brief: Any) -> None:
+    """Rows in bfloat16, as 16-bit integers, of the bits of float32 (any unit), ties to even."""
+    for row in range(bits.shape[0]):
+        for column in range(bits.shape[1]):
+            value = bits[row, column]
+            up = value + np.int32(0x7FFF) + ((value >> 16) & 1)
+            held = (value & SIGNLESS) > INFINITE  # NaN, which rounding could make infinite
+            brief[row, column] = np.int16((value if held else up) >> 16)
+
+
+@compiled
+def largest_of_all(bits: Bits) -> int:
+    """Bits of the largest magnitude (any unit) of a matrix; NaN is larger than infinity."""
+    most = np.int32(0)
+    for row in range(bits.shape[0]):
+        for column in range(bits.shape[1]):
+            most = max(most, bits[row, column] & SIGNLESS)
+    return most
 
 
 @compiled
@@ -200,13 +242,46 @@ def look_up_pairs(packed: Codes, scales: Codes, half: int, table: Any, values: A
 
 
 @compiled
-def scaled_rows(
-    codes: Codes, table: Floats, factors: Floats, tall: int, wide: int, values: Floats
+def e2m1_values(
+    packed: Codes, scales: Codes, factors: Floats, each: int, codes: Codes, values: Floats
 ) -> None:
-    """Values (any unit) of codes, from a table of 256, times their block's factor."""
-    rows, columns = codes.shape
-    for row in range(rows):
-        for block in range(factors.shape[1]):
-            factor = factors[row // tall, block]
-            for column in range(block * wide, min(columns, block * wide + wide)):
-                values[row, column] = table[codes[row, column]] * factor
+    """Values (any unit) of packed codes times the factor (any unit) of their block's scale.
+
+    each: parts of 16 of a block; codes: room for those of a row. Sizes 0 and 0.5 are the mantissa
+    of a float from 1, less that 1.
+    """
+    one, half = np.int32(0x3F800000), np.int32(0x3F000000)
+    for row in range(packed.shape[0]):
+        for byte in range(packed.shape[1]):
+            codes[2 * byte] = packed[row, byte] & np.uint8(15)
+            codes[2 * byte + 1] = packed[row, byte] >> np.uint8(4)
+        for part in range(scales.shape[1] * each):
+            factor = factors[scales[row, part // each]]
+            for place in range(16):
+                code = np.int32(codes[16 * part + place])
+                size = code & np.int32(7)
+                small = size < np.int32(2)
+                bits = np.int32((size << np.int32(22)) + (one if small else half))
+                less = np.float32(1) if small else np.float32(0)
+                value = np.float32(bits.view(np.float32) - less).view(np.int32)
+                sign = (code & np.int32(8)) << np.int32(28)
+                values[row, 16 * part + place] = np.int32(value | sign).view(np.float32) * factor
+
+
+@compiled
+def scaled_rows(
+    codes: Codes, table: Floats, factors: Floats, tall: int, each: int, values: Floats
+) -> None:
+    """Values (any unit) of codes, from a table of 256, times their block's factor.
+
+    each: parts of a block, which is `tall` rows.
+    """
+    whole = codes.shape[1] // PART
+    for row in range(codes.shape[0]):
+        for part in range(whole):
+            factor = factors[row // tall, part // each]
+            for place in range(PART):
+                at = PART * part + place
+                values[row, at] = table[codes[row, at]] * factor
+        for place in range(PART * whole, codes.shape[1]):
+            values[row, place] = table[codes[row, place]] * factors[row // tall, whole // each]

@@ -13,11 +13,10 @@ from racktwin.numerics.chunks import in_chunks
 from racktwin.numerics.least_error import least_error
 from racktwin.numerics.options import LEAST_TENSOR_SCALE, options
 from racktwin.numerics.quantized import Quantized
-from racktwin.numerics.recipe import DTYPES, LARGEST, LEAST, MANTISSA, Recipe, recipe
-from racktwin.numerics.tensor import as_matrix, as_values
+from racktwin.numerics.recipe import DTYPES, ELEMENT, LARGEST, Recipe, recipe
+from racktwin.numerics.tensor import as_float32, as_matrix, as_values
 
 Calibration = Literal["max", "mse"]
-ROWS = 256  # looked at together for the largest value
 
 
 def quantize(
@@ -81,10 +80,14 @@ def encode(
     scales = np.empty(made.blocks(*matrix.shape), DTYPES[made.scale])
     wrong = np.zeros(1, np.int64)
 
+    fused = made.name == "nvfp4" and calibration == "max"
+
     def run(part: slice) -> None:
         rows = slice(part.start // tall, -(-part.stop // tall))
-        with np.errstate(over="ignore"):  # what float32 cannot hold is counted below
-            piece = np.ascontiguousarray(matrix[part], np.float32)
+        piece = as_float32(matrix[part])
+        if fused:
+            wrong[0] += _nvfp4(piece, whole, scales[rows], packed[part])
+            return
         divisors, bad = _scales(piece, made, whole, round_up, tall, wide, scales[rows])
         if calibration == "mse" and not bad:
             least_error(piece, made, whole, scales[rows], divisors)
@@ -99,12 +102,17 @@ def encode(
     return packed.view(np.uint8 if made.element == "e2m1" else DTYPES[made.element]), scales
 
 
-def dequantize(found: Any, dtype: npt.DTypeLike = np.float32) -> npt.NDArray[Any]:
-    """The values of a tensor in a narrow format, as float32, bfloat16 or float16."""
+def dequantize(
+    found: Any, dtype: npt.DTypeLike = np.float32, out: npt.NDArray[Any] | None = None
+) -> npt.NDArray[Any]:
+    """The values of a tensor in a narrow format, as float32, bfloat16 or float16.
+
+    out: an array, any unit, that takes them; fresh memory costs as much as the values.
+    """
     if not isinstance(found, Quantized):
         message = f"expected what quantize returns, found {type(found).__name__}"
         raise BadInput([Finding("found", message)], "dequantize")
-    return found.dequantize(dtype)
+    return found.dequantize(dtype, out)
 
 
 def _shaped(matrix: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
@@ -146,17 +154,24 @@ def _tensor_scale(matrix: npt.NDArray[Any], made: Recipe, given: np.float32 | No
     """What NVFP4 divides its block scales by; 1 for a tensor of zeros."""
     if not made.tensor_scale:
         return np.float32(1.0)
-    most = np.float32(0.0)
-    for begin in range(0, len(matrix), ROWS):
-        with np.errstate(over="ignore"):
-            piece = np.abs(matrix[begin : begin + ROWS].astype(np.float32))
-        most = max(most, piece.max(initial=0.0))
+    most = largest_magnitude(matrix)
     if given is not None:
         _check_reach(most, given)
         return given
     if not 0 < most < np.inf:
         return np.float32(1.0)
     return tensor_scale_of(most)
+
+
+def largest_magnitude(matrix: npt.NDArray[Any]) -> np.float32:
+    """The largest magnitude of a matrix (any unit); NaN where it holds one, else infinity."""
+    found: list[int] = [0]  # appending is one step of the interpreter
+
+    def run(part: slice) -> None:
+        found.append(loops.largest_of_all(as_float32(matrix[part]).view(np.int32)))
+
+    in_chunks(run, *matrix.shape)
+    return np.float32(np.int32(max(found)).view(np.float32))
 
 
 def tensor_scale_of(largest: np.float32 | float) -> np.float32:
@@ -186,10 +201,7 @@ def _scales(
 ) -> tuple[npt.NDArray[np.float32], int]:  # fmt: skip
     """Fill in the scales of the blocks; what elements are divided by, and blocks not finite."""
     most = np.zeros(scales.shape, np.int32)
-    if tall == 1 and wide == 16:
-        loops.largest_of_16(piece.view(np.int32), most)
-    else:
-        loops.largest(piece.view(np.int32), tall, wide, most)
+    loops.largest(piece.view(np.int32), tall, -(-wide // loops.PART), most)
     divisors = np.empty(scales.shape, np.float32)
     codes = scales.view(np.uint8)
     if made.scale == "e4m3":
@@ -211,12 +223,27 @@ def _encode(
     piece: npt.NDArray[np.float32], divisors: npt.NDArray[np.float32], made: Recipe,
     tall: int, wide: int, packed: npt.NDArray[np.uint8],
 ) -> None:  # fmt: skip
+    each = -(-wide // loops.PART)
     if made.element == "e2m1":
         codes = np.empty(piece.shape[1], np.uint8)
-        if tall == 1 and wide == 16:
-            loops.e2m1_rows_of_16(piece, divisors, packed, codes)
-        else:
-            loops.e2m1_rows(piece, divisors, tall, wide, packed, codes)
+        loops.e2m1_rows(piece, divisors, each, packed, codes)
     else:
-        element = (MANTISSA[made.element], LEAST[made.element], made.largest)
-        loops.float8_rows(piece, divisors, tall, wide, *element, packed)
+        loops.float8_rows(piece, divisors, tall, each, ELEMENT[made.element], packed)
+
+
+def _nvfp4(
+    piece: npt.NDArray[np.float32],
+    whole: Any,
+    scales: npt.NDArray[Any],
+    packed: npt.NDArray[np.uint8],
+) -> int:
+    """Scales from the largest values and elements in one walk; blocks that are not finite."""
+    reach: Any = np.float32(LARGEST["e2m1"]) * whole
+    columns = piece.shape[1]
+    room = (
+        np.empty(columns // 16, np.int32),
+        np.empty(columns // 16, np.float32),
+        np.empty(columns, np.uint8),
+    )
+    bits, codes = piece.view(np.int32), scales.view(np.uint8)
+    return int(loops.nvfp4_rows(piece, bits, reach, whole, codes, packed, *room))

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from racktwin.finding import BadInput, Finding
 from racktwin.numerics.chunks import in_chunks
 from racktwin.numerics.e2m1 import VALUES
-from racktwin.numerics.loops import look_up_pairs, scaled_rows
+from racktwin.numerics.loops import PART, e2m1_values, look_up_pairs, narrow, scaled_rows
 from racktwin.numerics.recipe import DTYPES, Recipe, recipe
 from racktwin.numerics.tensor import as_torch
 
@@ -55,25 +55,32 @@ class Quantized(msgspec.Struct, frozen=True, kw_only=True):
         packed, scales = as_torch(self.packed), as_torch(self.scales)
         return packed, scales, None if whole is None else as_torch(np.asarray(whole))
 
-    def dequantize(self, dtype: npt.DTypeLike = np.float32) -> npt.NDArray[Any]:
+    def dequantize(
+        self, dtype: npt.DTypeLike = np.float32, out: npt.NDArray[Any] | None = None
+    ) -> npt.NDArray[Any]:
         """The values, as float32, bfloat16 or float16 (rounded to nearest).
 
-        BadInput where one is too large for `dtype`.
+        out: an array, any unit, that takes them and decides the type; of `shape`, padding included.
+        BadInput where a value is too large for `dtype`.
         """
-        wanted = _output(dtype)
+        wanted = _output(dtype if out is None else out.dtype)
+        wide = self.packed.shape[-1]
+        four = self.recipe.element == "e2m1"
+        columns = wide * (2 if four else 1)
+        full = (*self.packed.shape[:-1], columns)
+        if out is not None and (out.shape != full or not out.flags.c_contiguous):
+            message = f"expected shape {full}, rows end to end; found {out.shape}"
+            raise BadInput([Finding("out", message)], "dequantize")
         if not self.packed.size:
             return np.empty(self.shape, wanted)
-        wide = self.packed.shape[-1]
-        codes = self.packed.view(np.uint8).reshape(self.packed.size // max(wide, 1), wide)
-        four = self.recipe.element == "e2m1"
-        columns = codes.shape[1] * (2 if four else 1)
-        values = np.empty((len(codes), columns), wanted)
+        codes = self.packed.view(np.uint8).reshape(-1, wide)
+        values = (np.empty(full, wanted) if out is None else out).reshape(-1, columns)
         if four:
             _pairs(self, codes, values)
         else:
             _singles(self, codes, values)
         _check_range(self, codes, values)
-        return values.reshape(*self.packed.shape[:-1], columns)[..., : self.shape[-1]]
+        return values.reshape(full)[..., : self.shape[-1]]
 
 
 def _output(dtype: Any) -> np.dtype[Any]:
@@ -82,7 +89,8 @@ def _output(dtype: Any) -> np.dtype[Any]:
     except TypeError:
         wanted = None
     if wanted is None or wanted.name not in OUTPUTS:
-        message = f"expected {', '.join(OUTPUTS)}, found {wanted or dtype!r}"
+        shown = repr(dtype) if wanted is None else wanted.name
+        message = f"expected {', '.join(OUTPUTS)}, found {shown}"
         raise BadInput([Finding("dtype", message)], "dequantize")
     wide: np.dtype[Any] = np.dtype(OUTPUTS[wanted.name])
     return wide
@@ -93,8 +101,17 @@ def _check_range(found: Quantized, codes: npt.NDArray[np.uint8], values: npt.NDA
 
     The scales say whether that can be; only then are the values looked at.
     """
-    scales = found.scales.astype(np.float32) * np.float32(found.tensor_scale or 1)
-    reach = float(np.fmax.reduce(scales, axis=None, initial=np.float32(0))) * found.recipe.largest
+    scales = found.scales
+    if scales.dtype.itemsize == 1:  # codes order as their values, and the last one is NaN
+        last = np.uint8(0x7F if found.recipe.scale == "e4m3" else 0xFF)
+        bytes_ = scales.view(np.uint8)
+        top = bytes_.max(initial=0)
+        if top >= last:
+            bytes_ = bytes_ & last
+            top = bytes_[bytes_ < last].max(initial=0)
+        scales = np.array([top], np.uint8).view(scales.dtype).astype(np.float32)
+    largest = float(np.fmax.reduce(scales, axis=None, initial=np.float32(0)))
+    reach = largest * float(found.tensor_scale or 1) * found.recipe.largest
     if reach <= LARGEST_OUTPUT[values.dtype.name]:
         return
     lost = int(np.isinf(values).sum())
@@ -106,22 +123,43 @@ def _check_range(found: Quantized, codes: npt.NDArray[np.uint8], values: npt.NDA
 
 
 def _pairs(found: Quantized, codes: npt.NDArray[np.uint8], values: npt.NDArray[Any]) -> None:
-    """Four-bit elements: a table of both values of each byte under each scale."""
-    size = values.dtype.itemsize
-    whole = np.dtype(np.uint64 if size == 4 else np.uint32)
+    """Four-bit elements: by arithmetic, or for float16 a table of each byte under each scale."""
     scales = found.scales.view(np.uint8).reshape(len(codes), -1)
-    factors = scale_values(found)
+    factors, wide = scale_values(found), found.recipe.block[1]
+    if values.dtype == np.float16:
+        _looked_up(codes, scales, factors, wide, values)
+        return
+
+    def run(part: slice) -> None:
+        room = np.empty(values.shape[1], np.uint8)
+        rows = values[part]
+        if rows.dtype != np.float32:
+            rows = np.empty(rows.shape, np.float32)
+        e2m1_values(codes[part], scales[part], factors, wide // PART, room, rows)
+        if rows.dtype != values.dtype:
+            narrow(rows.view(np.int32), values[part].view(np.int16))
+
+    in_chunks(run, *values.shape)
+
+
+def _looked_up(
+    codes: npt.NDArray[np.uint8],
+    scales: npt.NDArray[np.uint8],
+    factors: npt.NDArray[np.float32],
+    wide: int,
+    values: npt.NDArray[Any],
+) -> None:
     byte = np.arange(256)
     pair = np.stack([VALUES[byte & 15], VALUES[byte >> 4]], axis=-1)
     with np.errstate(over="ignore", invalid="ignore"):  # codes that nobody uses
         table = (pair[None] * factors[:, None, None]).astype(values.dtype)
-    table = np.ascontiguousarray(table).view(whole)[..., 0]
-    out, half = values.view(whole), found.recipe.block[1] // 2
+    table = np.ascontiguousarray(table).view(np.uint32)[..., 0]
+    out = values.view(np.uint32)
 
     def run(part: slice) -> None:
-        look_up_pairs(codes[part], scales[part], half, table, out[part])
+        look_up_pairs(codes[part], scales[part], wide // 2, table, out[part])
 
-    in_chunks(run, len(codes), codes.shape[1])
+    in_chunks(run, *codes.shape)
 
 
 def scale_values(found: Quantized) -> npt.NDArray[np.float32]:
@@ -138,11 +176,18 @@ def _singles(found: Quantized, codes: npt.NDArray[np.uint8], values: npt.NDArray
     tall, wide = made.block[0] or len(codes), made.block[1] or codes.shape[1]
     factors = found.scales.astype(np.float32).reshape(-1, -(-codes.shape[1] // max(wide, 1)))
 
+    each = -(-wide // PART)
+
     def run(part: slice) -> None:
         first = part.start // tall
-        rows = np.empty(codes[part].shape, np.float32)
-        scaled_rows(codes[part], element, factors[first:], tall, wide, rows)
-        with np.errstate(over="ignore", invalid="ignore"):  # found by _check_range
-            values[part] = rows
+        rows = values[part]
+        if rows.dtype != np.float32:
+            rows = np.empty(rows.shape, np.float32)
+        scaled_rows(codes[part], element, factors[first:], tall, each, rows)
+        if values.dtype == np.float16:
+            with np.errstate(over="ignore", invalid="ignore"):  # found by _check_range
+                values[part] = rows
+        elif values.dtype != np.float32:
+            narrow(rows.view(np.int32), values[part].view(np.int16))
 
-    in_chunks(run, len(codes), codes.shape[1], tall)
+    in_chunks(run, codes.shape[0], codes.shape[1], tall)

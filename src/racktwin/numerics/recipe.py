@@ -14,8 +14,8 @@ from racktwin.finding import BadInput, unknown
 Element = Literal["e2m1", "e4m3", "e5m2"]
 Scale = Literal["e4m3", "e8m0", "float32"]
 LARGEST: dict[str, float] = {"e2m1": 6.0, "e4m3": 448.0, "e5m2": 57344.0}
-MANTISSA = {"e4m3": 3, "e5m2": 2}  # bits
-LEAST = {"e4m3": 2.0**-6, "e5m2": 2.0**-14}  # normal
+# Mantissa bits; exponent of the smallest normal (2^-6, 2^-14) + 127; largest value.
+ELEMENT = {"e4m3": (3, 121, 448.0), "e5m2": (2, 113, 57344.0)}
 DTYPES: dict[str, np.dtype[np.generic]] = {
     "e4m3": np.dtype(ml_dtypes.float8_e4m3fn),
     "e5m2": np.dtype(ml_dtypes.float8_e5m2),

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from racktwin.finding import BadInput, Finding
+from racktwin.numerics.loops import widen
 
 READ = ("float32", "float16", "bfloat16", "float64")
 
@@ -39,6 +40,16 @@ def _from_torch(tensor: Any) -> npt.NDArray[Any]:
     if plain.dtype == torch.bfloat16:
         return np.asarray(plain.view(torch.int16).numpy()).view(ml_dtypes.bfloat16)
     return np.asarray(plain.numpy())
+
+
+def as_float32(matrix: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+    """A matrix as float32 (any unit), rows end to end; beyond its range infinite."""
+    if matrix.dtype == ml_dtypes.bfloat16:
+        wide = np.empty(matrix.shape, np.float32)
+        widen(matrix.view(np.int16), wide.view(np.int32))
+        return wide
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(matrix, np.float32)
 
 
 def as_torch(array: npt.NDArray[Any]) -> Any:
