@@ -18,8 +18,9 @@ from racktwin.finding import BadInput, Finding, unknown
 HERE = Path(__file__).parent
 TABLES = ("prices", "sources")  # kinds whose entries stand in one file
 REFERENCES = {"chip": "chips", "cpu": "chips", "host": "hosts", "rack": "racks"}
-REFERENCES |= {"switch": "switches"}
+REFERENCES |= {"switch": "switches", "facility": "facilities"}
 REFERRING = ("hosts", "racks", "clusters")  # kinds whose entries refer to others
+AMOUNTS = ("budgets",)  # mappings whose keys are names of levels, not references
 DEEPEST = 8  # files that extend one another
 T = TypeVar("T")
 
@@ -61,6 +62,21 @@ class Entry(msgspec.Struct, frozen=True):
     def fact(self, key: str) -> Fact:
         """The fact at a dotted key ('peak.nvfp4'); KeyError when there is none."""
         return {each.key: each for each in self.facts()}[key]
+
+    def line(self, key: str) -> int | None:
+        """Line of a dotted key ('stages[1].racks') in the entry's own file, or of what is around.
+
+        None where all of it stands in another file.
+        """
+        node, line = self.node, None
+        for word in key.replace("[", ".").replace("]", "").split("."):
+            listed = isinstance(node.value, list) and word.isdigit() and int(word) < len(node.value)
+            inner = node.value[int(word)] if listed else node.get(word)
+            if inner is None:
+                break
+            node = inner
+            line = node.line if node.file == self.node.file else line
+        return line
 
     def facts(self) -> list[Fact]:
         """Every value with its origin: facts of the catalog, and all a user's file says."""
@@ -188,7 +204,7 @@ def _refer(node: Node, trail: tuple[Path, ...]) -> Node:
             name = Node(named, child.file, child.line)
             members[key] = Node({"name": name} | found.value, found.file, found.line)
         else:
-            members[key] = _refer(child, trail)
+            members[key] = child if key in AMOUNTS else _refer(child, trail)
     return Node(members, node.file, node.line)
 
 

@@ -16,8 +16,12 @@ from racktwin.cli.model_card import model_card
 from racktwin.cli.sources_card import facts_card, sources_card
 
 Answer = tuple[dict[str, Any], list[RenderableType]]
-WORDS = {"switches": "switch", "epochs": "engine"}
-RECORDS: dict[str, type[msgspec.Struct]] = {"hosts": hardware.Host, "switches": hardware.Switch}
+WORDS = {"switches": "switch", "epochs": "engine", "facilities": "facility"}
+RECORDS: dict[str, type[msgspec.Struct]] = {
+    "hosts": hardware.Host,
+    "switches": hardware.Switch,
+    "facilities": hardware.Facility,
+}
 
 
 def card(kind: str, name: str, racks: int | None, nodes: int | None, sources: bool) -> Answer:

@@ -11,7 +11,8 @@ from racktwin.finding import BadInput, Finding, unknown
 
 SCHEMA = "racktwin/show/1"
 QUIET = Parameter(show_default=False)
-KINDS = ("clusters", "racks", "hosts", "chips", "switches", "models", "epochs", "workloads")
+HARDWARE = ("clusters", "racks", "hosts", "chips", "switches", "facilities")
+KINDS = (*HARDWARE, "models", "epochs", "workloads")
 
 
 def show(

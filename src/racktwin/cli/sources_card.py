@@ -12,7 +12,7 @@ from rich.text import Text
 from racktwin import catalog
 from racktwin.catalog import Entry, Fact
 
-PARTS = ("rack", "host", "chip", "cpu", "switch", "fabric", "site")
+PARTS = ("rack", "host", "chip", "cpu", "switch", "fabric", "facility", "site")
 COLUMNS = {"value": 18, "kind": 11, "date": 12, "source": 24}  # characters
 KEY = 30
 

@@ -13,6 +13,8 @@ from racktwin.hardware.chip import Chip, Cpu
 from racktwin.hardware.cluster import Cluster
 from racktwin.hardware.fabric import Fabric
 from racktwin.hardware.fabric_check import fabric_findings
+from racktwin.hardware.facility import Facility
+from racktwin.hardware.facility_check import facility_findings
 from racktwin.hardware.rack import Rack
 from racktwin.hardware.site import Site
 from racktwin.units import Price
@@ -29,6 +31,7 @@ class ClusterFile(msgspec.Struct, frozen=True, kw_only=True):
     nodes: Count | None = None
     fabric: Fabric
     site: Site
+    facility: Facility | None = None
     price: Price | None = None
     list_price: Price | None = None
 
@@ -65,6 +68,7 @@ def cluster(name: str | Path, racks: int | None = None, nodes: int | None = None
         hosts=file.rack.hosts,
         fabric=file.fabric,
         site=file.site,
+        facility=file.facility,
         price=price,
         price_note=note,
         list_price=file.list_price,
@@ -72,22 +76,13 @@ def cluster(name: str | Path, racks: int | None = None, nodes: int | None = None
     )
     own_racks, own_nodes = _size(entry, file)
     built = built.with_(own_racks, own_nodes).with_(racks, nodes)
-    if faults := fabric_findings(built.fabric, built.rack.host, built.hosts):
-        lines = [msgspec.structs.replace(each, line=_line(entry, each.key)) for each in faults]
+    faults = fabric_findings(built.fabric, built.rack.host, built.hosts)
+    if built.facility is not None:
+        faults += facility_findings(built.facility)
+    if faults:
+        lines = [msgspec.structs.replace(each, line=entry.line(each.key)) for each in faults]
         raise BadInput(lines, entry.node.file)
     return built
-
-
-def _line(entry: catalog.Entry, key: str) -> int | None:
-    """Line of a dotted key in the entry's own file, or of the mapping around it."""
-    node, line = entry.node, None
-    for word in key.split("."):
-        inner = node.get(word)
-        if inner is None:
-            break
-        node = inner
-        line = node.line if node.file == entry.node.file else line
-    return line
 
 
 def _price(entry: catalog.Entry, file: ClusterFile) -> tuple[Price, str]:

@@ -45,7 +45,7 @@ class Cpu(msgspec.Struct, frozen=True, kw_only=True):
     """A host CPU with its memory.
 
     memory: bytes; memory_bandwidth, link (to one GPU, each way), to_gpu (copies to one GPU over
-        that link, as measured): B/s; tdp, memory_power: W.
+        that link, as measured): B/s; tdp, idle_power, memory_power: W.
     """
 
     name: str = ""
@@ -58,3 +58,4 @@ class Cpu(msgspec.Struct, frozen=True, kw_only=True):
     to_gpu: Bandwidth
     tdp: Watts
     memory_power: Watts
+    idle_power: Watts = Watts(0.0)

@@ -7,6 +7,7 @@ import msgspec
 from racktwin.finding import BadInput, Finding
 from racktwin.hardware.chip import Chip
 from racktwin.hardware.fabric import Fabric
+from racktwin.hardware.facility import Facility
 from racktwin.hardware.placement import Place, place
 from racktwin.hardware.rack import Rack
 from racktwin.hardware.site import Site
@@ -20,6 +21,7 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
     """`hosts` hosts in racks of one kind; the last rack may be part full.
 
     price, list_price: $/GPU/h; price_note says where the price is from.
+    facility: its power chain, None where the file names none.
     source: path of the user's file it was read from; '' for one of the catalog.
     """
 
@@ -32,6 +34,7 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
     price: Price
     price_note: str
     list_price: Price | None = None
+    facility: Facility | None = None
     source: str = ""
 
     @property

@@ -6,8 +6,9 @@ import msgspec
 
 from racktwin.catalog.bounds import Count, Number
 from racktwin.hardware.host import Host
+from racktwin.hardware.stage import Curve
 from racktwin.hardware.switch import Switch
-from racktwin.units import Fraction, Watts
+from racktwin.units import Fraction, Joules, Watts
 
 
 class Rack(msgspec.Struct, frozen=True, kw_only=True):
@@ -16,6 +17,9 @@ class Rack(msgspec.Struct, frozen=True, kw_only=True):
     switch, switches: NVLink switch ASICs that join the whole rack into one domain, if any;
     trays: chassis that hold them.
     shelves, shelf_power: power shelves and W of one; conversion: their efficiency under load.
+    shelf_curve: efficiency of a shelf over its load, where known; bus_loss: share lost on the bus
+        bar at half of the shelves' power, growing with the current (fraction).
+    storage: J in the shelves' capacitors between their highest and lowest voltage in use.
     quoted_power: W others state, for comparison; liquid: share of heat that leaves in liquid.
     """
 
@@ -29,6 +33,9 @@ class Rack(msgspec.Struct, frozen=True, kw_only=True):
     shelves: Number = 0
     shelf_power: Watts = Watts(0.0)
     conversion: Fraction
+    shelf_curve: Curve | None = None
+    bus_loss: Fraction = Fraction(0.0)
+    storage: Joules = Joules(0.0)
     quoted_power: Watts
     liquid: Fraction
 

@@ -1,0 +1,1 @@
+"""Watts from the chips to the meter: power chain, swings, smoothing."""
