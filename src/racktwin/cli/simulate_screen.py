@@ -168,10 +168,10 @@ def _use(role: str, use: Use) -> str:
 
 
 def _counted(outcome: Outcome) -> str:
-    span = outcome.span
+    span, word = outcome.span, "request" if outcome.counted == 1 else "requests"
     if span.whole:
-        return f"all {outcome.counted:,} requests, over {Seconds(span.end)}"
-    word = "request" if outcome.counted == 1 else "requests"
+        which = "the only" if outcome.counted == 1 else f"all {outcome.counted:,}"
+        return f"{which} {word}, over {Seconds(span.end)}"
     return (
         f"{outcome.counted:,} {word} of {Seconds(span.begin)} to {Seconds(span.end)}; "
         "warm-up and drain are left out"
