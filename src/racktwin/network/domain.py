@@ -9,13 +9,14 @@ import numpy.typing as npt
 
 from racktwin.estimate import Evidence
 from racktwin.hardware import Cluster, Place
-from racktwin.network.channels import group
+from racktwin.network.channels import Group, group
 from racktwin.network.curve import Array
 from racktwin.network.fabric import generation, nccl
 from racktwin.network.nccl import chosen, paths, quickest
 from racktwin.network.volume import Operation, least_share, wire_share
 from racktwin.network.way import USUAL, Way
 
+LARGE = 2.0**36  # bytes of a message whose time is all bandwidth
 LIKE: dict[Operation, Operation] = {"broadcast": "all_gather"}
 """What nobody measured, and the operation that moves the same bytes along the same rings."""
 
@@ -38,10 +39,10 @@ def seconds(
         return time, Evidence("formula", f"{operation} as {evidence.name}")
     time, evidence = _measured(operation, size, ranks, cluster)
     if way.algorithm:
-        time = time * _against_default(way.algorithm, operation, size, ranks, cluster)
+        time = _held(way.algorithm, operation, size, time, ranks, cluster)
         evidence = Evidence("formula", f"{evidence.name}, {way.algorithm} by NCCL's model")
     if way.nvlink < 1:
-        start = _measured(operation, np.zeros(1), ranks, cluster)[0]
+        start = _measured(operation, np.asarray(0.0), ranks, cluster)[0]
         time = start + np.maximum(time - start, 0.0) / way.nvlink
         evidence = Evidence("formula", f"{evidence.name}, {way.nvlink:.1%} of the links left")
     line = cluster.nvlink * way.nvlink
@@ -80,22 +81,36 @@ def _only(operation: Operation, ranks: int, cluster: Cluster) -> Literal["", "sw
     return "switch" if found[int(chosen(operation, 1.0, found, seen))].algorithm == "nvls" else ""
 
 
-def _against_default(
-    algorithm: str, operation: Operation, size: Array, ranks: int, cluster: Cluster
+def _held(
+    algorithm: str, operation: Operation, size: Array, time: Array, ranks: int, cluster: Cluster
 ) -> Array:
-    """Time under an algorithm over that under NCCL's choice, a ratio.
+    """Time under an algorithm, from that under NCCL's choice.
 
     Rings and the reducing switch by the fitted rule, which holds both; others by NCCL's own model,
-    against its rings.
+    against its rings: their start-up, and their bandwidth.
     """
     rule = nccl().rules[generation(cluster.chip.family)][operation]
-    usual = rule.seconds(operation, size, ranks, _only(operation, ranks, cluster))
+    only, nothing = _only(operation, ranks, cluster), np.asarray(0.0)
+    start = _measured(operation, nothing, ranks, cluster)[0]
+    usual = rule.seconds(operation, size, ranks, only)
     if algorithm == "nvls" and rule.in_switch:
-        return np.asarray(rule.seconds(operation, size, ranks, only="switch") / usual)
+        ends = np.array([0.0, LARGE])
+        ratio = rule.seconds(operation, ends, ranks, "switch")
+        ratio = ratio / rule.seconds(operation, ends, ranks, only)
+        return np.asarray(start * ratio[0] + np.maximum(time - start, 0.0) * ratio[1])
     found = group(Place(ranks, ranks, ranks), cluster)
+    ring = time * rule.seconds(operation, size, ranks, "ring") / usual
     if algorithm == "ring":
-        ring = rule.seconds(operation, size, ranks, only="ring")
         planned = size * wire_share(operation, ranks) / found.nvlink
-        return np.asarray(np.maximum(ring, planned) / usual)
-    ratio = quickest(algorithm, operation, size, found) / quickest("ring", operation, size, found)
-    return np.asarray(rule.seconds(operation, size, ranks, only="ring") * ratio / usual)
+        return np.asarray(np.maximum(ring, time * planned / usual))
+    start = start * rule.seconds(operation, nothing, ranks, "ring")
+    start = start / rule.seconds(operation, nothing, ranks, only)
+    starts, wires = against("ring", algorithm, operation, found)
+    return np.asarray(start * starts + np.maximum(ring - start, 0.0) * wires)
+
+
+def against(usual: str, algorithm: str, operation: Operation, seen: Group) -> tuple[float, float]:
+    """An algorithm over a usual one: start-up, and time of a large message, each a ratio."""
+    ends = np.array([1.0, LARGE])
+    ratio = quickest(algorithm, operation, ends, seen) / quickest(usual, operation, ends, seen)
+    return float(ratio[0]), float(ratio[1])

@@ -22,7 +22,6 @@ from racktwin.network.bound import bound, smallest_domain
 from racktwin.network.channels import group
 from racktwin.network.curve import Array, smooth_sum
 from racktwin.network.fabric import generation, nccl, tiers
-from racktwin.network.nccl import quickest
 from racktwin.network.tuner import PROTOCOLS, tuner
 from racktwin.network.volume import Operation, wire_share
 from racktwin.network.way import USUAL, Way
@@ -53,7 +52,9 @@ def seconds(
         time = _two_tiers(operation, size, place, cluster, way)
         name = f"{way.estimate} over {place.domains} NVLink domains"
         if way.algorithm:
-            time = time * _against_like(operation, size, place, cluster, way)
+            begin = _two_tiers(operation, np.asarray(0.0), place, cluster, way)
+            starts, wires = _against_like(operation, place, cluster, way)
+            time = begin * starts + np.maximum(time - begin, 0.0) * wires
             name = f"{name}, {way.algorithm} by NCCL's model"
         reduced = ", SHARP" if _in_fabric(operation, way) else ""
         evidence = Evidence("formula", f"{name}{reduced}; {nic_bandwidth(cluster, way)[1]}")
@@ -110,18 +111,18 @@ def _trees(operation: Operation, way: Way, *, switched: bool) -> bool:
 
 
 def _against_like(
-    operation: Operation, size: Array, place: Place, cluster: Cluster, way: Way
-) -> Array:
-    """An algorithm against the one of its kind that `_two_tiers` is, by NCCL's model; a ratio."""
+    operation: Operation, place: Place, cluster: Cluster, way: Way
+) -> tuple[float, float]:
+    """An algorithm against the one of its kind that `_two_tiers` is: start-up, wire; ratios."""
     found = group(place, cluster, Way(sharp=way.sharp))
     kind: tuple[str, ...] = ("ring",)
     if _switched(way):
         kind = SHARP[1:] if way.algorithm in SHARP else ("nvls_tree",)
     like = next(each for each in kind if not ALL[each].refuses(operation, found))
     if way.algorithm == like:
-        return np.ones_like(size)
-    asked = quickest(way.algorithm, operation, size, found)
-    return np.asarray(asked / quickest(like, operation, size, found))
+        return 1.0, 1.0
+    starts, wires = domain.against(like, way.algorithm, operation, found)
+    return (1.0 if way.algorithm == "tree" else starts), wires  # small messages go by trees anyway
 
 
 def _latency(
@@ -135,10 +136,10 @@ def _latency(
     passes = 2 if operation == "all_reduce" else 1
     if _in_fabric(operation, way):
         return np.asarray(start + passes * sharp.latency(place, cluster))
-    if way.estimate == "ideal" or operation == "all_reduce":
+    if way.estimate == "ideal" or (operation == "all_reduce" and way.algorithm != "ring"):
         return np.asarray(start + passes * np.ceil(np.log2(place.domains)) * hop)
     rule = nccl().rules[generation(cluster.chip.family)][operation]
-    crossings = 1 if operation == "all_to_all" else place.domains
+    crossings = 1 if operation == "all_to_all" else passes * place.domains
     ring = rule.alpha + rule.per_rank * (place.ranks - 1) + crossings * hop
     return np.maximum(start, ring)
 

@@ -58,10 +58,11 @@ def left(
     if len(np.unique(topology.domain_of(gpus))) > 1:
         _refuse_cut(health, gpus)
     near, injected, _ = _busiest(Links(Health(topology), "adaptive"), moves, gpus)
+    if routing != "adaptive":  # which may send over NVLink what leaves for another rail
+        near = _busiest(Links(Health(topology), routing), moves, gpus)[0]
     worse, *outside = _busiest(Links(health, routing), moves, gpus)
-    shares = [
-        min(1.0, a / b) if b > 0 else 1.0 for a, b in ((near, worse), (injected, max(outside)))
-    ]
+    pairs = ((near, worse), (injected, max(outside)))
+    shares = [min(1.0, a / b) if a > 0 and b > 0 else 1.0 for a, b in pairs]
     nvlink, nic = (round(each, DIGITS) for each in shares)
     together = min(_domain(health, gpus), _uplinks(health, moves, gpus, injected))
     return Left(nvlink, nic, max(nic, together))

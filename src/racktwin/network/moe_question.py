@@ -16,6 +16,7 @@ from racktwin.network import fabric, wish_check
 from racktwin.network.asked import way_left
 from racktwin.network.collective_wish import Wish
 from racktwin.network.curve import Array
+from racktwin.network.exchange import copies_sent
 from racktwin.network.experts import combine, dispatch
 from racktwin.network.fabric import Framework
 from racktwin.network.fault import Fault
@@ -30,8 +31,9 @@ MODEL, PAYLOAD, FRAMEWORK = "deepseek-r1", "bf16", "trtllm"
 class Exchanged(msgspec.Struct, frozen=True, kw_only=True):
     """Times of a phase over tokens per rank.
 
-    tokens: per rank; seconds, bound: s, the bound at line rate of what leaves a rank; bytes: sent
-    by a rank. way, condition: what is left of the links, and what limits them in words, or ''.
+    tokens: per rank; seconds, bound: s, the bound at line rate of what leaves a rank, or of a copy
+    for each NVLink domain; bytes: sent by a rank. way, condition: what is left of the links, and
+    what limits them in words, or ''.
     """
 
     phase: str
@@ -62,7 +64,8 @@ def exchanged(phase: str, on: str, wish: Wish, found: list[Finding]) -> Exchange
     if where is not None:
         faults, wrong = wish_check.broken(wish, where)
         found += wrong
-        ranks = where.gpus_per_domain if wish.gpus is None else wish.gpus
+        usual = min(where.gpus_per_domain, wish_check.room(wish, where))
+        ranks = usual if wish.gpus is None else wish.gpus
         if experts is not None and ranks > experts.experts:
             found.append(Finding("--gpus", f"{ranks:,} ranks for {experts.experts} experts"))
     if found or where is None or name is None or experts is None:
@@ -100,8 +103,12 @@ def _priced(phase: str, asked: Setting, wish: Wish) -> Exchanged:
         experts=asked.experts.experts,
         way=way,
     )
-    away = 1.0 if place.domains == 1 else 1 - place.per_domain / place.ranks
-    line = where.nvlink * way.nvlink if place.domains == 1 else where.nic * max(way.nic, way.domain)
+    least, line = price.bytes, where.nvlink * way.nvlink
+    if place.domains > 1:  # a copy for each domain would do
+        copies = copies_sent("rank", place.ranks / place.per_domain, asked.experts.top_k)
+        hidden = asked.experts.latent or asked.model.architecture.hidden
+        least = np.asarray(tokens * hidden * fabric.experts().payload[payload] * copies)
+        line = where.nic * max(way.nic, way.domain)
     return Exchanged(
         phase=phase,
         model=asked.model,
@@ -111,7 +118,7 @@ def _priced(phase: str, asked: Setting, wish: Wish) -> Exchanged:
         framework=framework,
         tokens=tokens,
         seconds=price.seconds,
-        bound=np.asarray(price.bytes * away / line),
+        bound=np.asarray(least / line),
         bytes=price.bytes,
         evidence=price.evidence,
         way=way,
