@@ -113,3 +113,12 @@ def test_a_class_is_a_word(tmp_path: Path) -> None:
     made = trace(tmp_path, line(0, **rest), line(1))
     assert (made.classes, made.slo_class.tolist()) == (("chat",), [0, -1])
     assert made.priority.tolist() == [2, 0]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path) -> None:
+    line = b'{"timestamp": 0, "input_length": 10, "output_length": 5, "hash_ids": [1]}\r\n'
+    path = tmp_path / "marked.jsonl"
+    path.write_bytes(b"\xef\xbb\xbf" + line + line)
+    found = load(path)
+    assert len(found) == 2
+    assert not found.notes

@@ -22,6 +22,7 @@ LONGEST = 64 << 20  # bytes of one line
 WHOLE = 512 << 20  # bytes of a document that must be held at once
 FREELY = 256 << 20  # bytes any archive may unpack to
 FACTOR = 100  # times its size a larger one may unpack to; traces pack 5 to 30 times
+MARK = b"\xef\xbb\xbf"  # that some editors write in front of UTF-8
 GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
 BROKEN = (EOFError, zlib.error, zipfile.BadZipFile, tarfile.TarError, RuntimeError, OSError)
 
@@ -58,7 +59,7 @@ class Source:
         number, rest = 1, b""
         with self.open() as stream:
             for piece in iter(lambda: stream.read(BLOCK), b""):
-                rest += piece
+                rest = (rest + piece).removeprefix(MARK) if number == 1 else rest + piece
                 cut = rest.rfind(b"\n") + 1
                 if cut:
                     yield Block(number, rest[:cut])
@@ -72,7 +73,7 @@ class Source:
     def whole(self) -> bytes:
         """All of the file, for documents that are one value."""
         with self.open() as stream:
-            data = stream.read(WHOLE + 1)
+            data = stream.read(WHOLE + 1).removeprefix(MARK)
         if len(data) > WHOLE:
             raise self.fault(f"is one document of more than {WHOLE >> 20} MiB")
         return data
@@ -106,7 +107,7 @@ class Source:
 
     def _start(self) -> bytes:
         with self.open() as stream:
-            return stream.read(HEAD)
+            return stream.read(HEAD).removeprefix(MARK)
 
 
 class Bounded(io.RawIOBase):
