@@ -141,6 +141,7 @@ def test_bad_input(
         ("x: {pattern: pairs, flows: 3, bytes: 1 MB}", "sets its own"),
         ("x: {pattern: pairs, bytes: 0 MB}", "nothing to send"),
         ("x: {pattern: pairs, bytes: -1 MB}", "out of range"),
+        ("x: {pattern: all_reduce, bytes: 100 TB}", "a buffer of 100 TB does not fit"),
         ("x: {pattern: pairs, bytes: .nan}", "jobs.x.bytes"),
         ("x: {pattern: pairs, gpus: 5, bytes: 1 MB}", "name at least two GPUs"),
         ("x: {pattern: pairs, gpus: 0-144, bytes: 1 MB}", "GPU 144 does not exist; there are 0"),
@@ -248,3 +249,10 @@ def test_a_report_and_its_data(
     assert answered["busiest"][0]["link"] in page
     (tmp_path / "file").write_text("")
     assert "file" in refused(capsys, *words, "--out", str(tmp_path / "file"))
+
+
+def test_one_host_is_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fabric", "show", "azure-nd-gb300-v6", "--nodes", "1"]) == 0
+    out = capsys.readouterr().out
+    assert "4 GPUs, 1 rack, 1 host (VM)" in out
+    assert "1 domain of 4 GPUs over 18 ASICs" in out

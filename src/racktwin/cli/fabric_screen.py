@@ -25,7 +25,9 @@ LAYOUTS = {
 def screen(topology: Topology, counted: Inventory, lost: Loss | None) -> Iterator[RenderableType]:
     """Title, switches by tier, and a line for everything else."""
     cluster = topology.cluster
-    size = f"{cluster.gpus:,} GPUs, {cluster.racks:,} racks, {cluster.hosts:,} hosts (VMs)"
+    counts = ((cluster.gpus, "GPU"), (cluster.racks, "rack"), (cluster.hosts, "host"))
+    size = ", ".join(f"{count:,} {word}{'s' * (count != 1)}" for count, word in counts)
+    size = f"{size} ({'VM' if cluster.hosts == 1 else 'VMs'})"
     yield Text.assemble((cluster.name, "bold"), f"   {cluster.title}   {size}")
     yield ""
     yield _tiers(topology, counted)
@@ -103,7 +105,8 @@ def _nvlink(topology: Topology, counted: Inventory) -> str:
     per = f"{each:g}" if each == int(each) else f"{int(each)} or {int(each) + 1}"
     rate = Bandwidth(topology.cluster.nvlink)
     return (
-        f"{domain.domains:,} domains of {domain.gpus} GPUs over {domain.asics} ASICs{trays}; "
+        f"{domain.domains:,} domain{'s' * (domain.domains != 1)} of {domain.gpus} GPUs "
+        f"over {domain.asics} ASICs{trays}; "
         f"{domain.links:g} links a GPU, {per} to each ASIC, {rate} each way"
     )
 

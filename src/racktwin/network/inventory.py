@@ -143,7 +143,7 @@ def _domain(topology: Topology) -> Domain:
     links = cluster.nvlink / float(switch.rate) if switch else 0.0
     return Domain(
         domains=topology.domains,
-        gpus=topology.domain,
+        gpus=min(topology.domain, topology.gpus),
         asics=topology.asics,
         trays=cluster.rack.trays,
         links=links,

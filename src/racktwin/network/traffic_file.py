@@ -17,6 +17,7 @@ from racktwin.catalog.shape import Reader
 from racktwin.finding import BadInput, Finding, unknown
 from racktwin.hardware import Cluster
 from racktwin.network.fault import Fault, read_faults
+from racktwin.network.load import COLLECTIVES
 from racktwin.network.problem import Ints
 from racktwin.network.routing import CONTROLS, ROUTINGS, Control, Routing
 from racktwin.network.topology import Topology
@@ -205,6 +206,10 @@ class _Jobs:
         """Whether the pattern has what it needs, and no more."""
         if keys.bytes <= 0:
             self.add(f"{here}.bytes", "nothing to send; give a size such as '64 MB'")
+        chip = self.topology.cluster.chip
+        if keys.pattern in COLLECTIVES and keys.bytes > chip.memory_usable:
+            room = f"a {chip.title} has {Bytes(chip.memory_usable)}"
+            self.add(f"{here}.bytes", f"a buffer of {keys.bytes} does not fit: {room}")
         if keys.pattern in ("incast", "transfer") and keys.to is None:
             word = "an incast" if keys.pattern == "incast" else "a transfer"
             self.add(f"{here}.to", f"is missing: {word} needs receivers")
