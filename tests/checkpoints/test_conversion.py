@@ -322,8 +322,12 @@ def test_shapes_and_values_that_do_not_fit(tmp_path: Path) -> None:
 def test_quantized_input_is_refused(tmp_path: Path, layout: str) -> None:
     source = write_folder(tmp_path / "in", llama())
     convert(source, tmp_path / "once", layout=layout)
-    with pytest.raises(BadInput, match=r"is quantized already \(nvfp4\) and 13 more"):
-        convert(tmp_path / "once", tmp_path / "twice")
+    said = r"config.json: says it is quantized already"
+    for expected in (said, r"is quantized already \(nvfp4\) and 13 more"):
+        with pytest.raises(BadInput, match=expected):
+            convert(tmp_path / "once", tmp_path / "twice")
+        for name in ("config.json", "hf_quant_config.json"):
+            (tmp_path / "once" / name).unlink(missing_ok=True)
     assert not (tmp_path / "twice").exists()
 
 
@@ -350,3 +354,60 @@ def test_weights_of_more_axes_are_kept_and_said(tmp_path: Path) -> None:
     assert np.array_equal(
         stored(tmp_path / "out")["experts.gate_up_proj"], tensors["experts.gate_up_proj"]
     )
+
+
+@pytest.mark.parametrize("layout", ["modelopt", "compressed-tensors"])
+def test_a_tensor_that_has_the_name_of_a_new_one(tmp_path: Path, layout: str) -> None:
+    tensors = {"a.o_proj.weight": normal(32, 32), "a.o_proj.weight_scale": normal(2)}
+    source = write_folder(tmp_path / "in", tensors, shards=2)
+    with pytest.raises(BadInput, match=r"a\.o_proj\.weight_scale: would be written twice"):
+        convert(source, tmp_path / "out", layout=layout)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"quant_method": "mxfp4"}, r"config.json: says it is quantized already \(mxfp4\)"),
+        ({"quant_method": "fp8"}, r"says it is quantized already \(fp8\)"),
+        ({"quant_method": "gptq", "weight_block_size": [128, 128]}, "already"),
+    ],
+)
+def test_what_the_config_says_is_quantized(tmp_path: Path, settings: Any, message: str) -> None:
+    """As gpt-oss: its experts are tensors of other names, which alone would only be copied."""
+    config = {"quantization_config": settings}
+    source = write_folder(tmp_path / "in", llama(1), config=config)
+    with pytest.raises(BadInput, match=message):
+        convert(source, tmp_path / "out")
+    source = write_folder(tmp_path / "two", llama(1))
+    quant = {"quantization": {"quant_algo": "FP8"}}
+    (source / "hf_quant_config.json").write_text(json.dumps(quant))
+    with pytest.raises(BadInput, match=r"hf_quant_config.json: says it is .* \(FP8\)"):
+        convert(source, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_names_without_a_module_and_whole_numbers(tmp_path: Path) -> None:
+    tensors = {
+        "weight": normal(32, 32),
+        ".weight": normal(32, 32),
+        "a.o_proj.weight": normal(4, 16),
+    }
+    done = convert(write_folder(tmp_path / "in", tensors), tmp_path / "out")
+    assert list(done.selection.chosen) == ["a.o_proj"]
+    tensors["b.weight"] = np.zeros((4, 16), np.int64)
+    source = write_folder(tmp_path / "two", tensors)
+    with pytest.raises(BadInput, match=r"b: holds whole numbers \(i64\)"):
+        convert(source, tmp_path / "out2")
+
+
+def test_scales_of_block_scaled_fp8_that_are_none(tmp_path: Path) -> None:
+    tensors = {
+        "a.weight": normal(16, 32).astype(ml_dtypes.float8_e4m3fn),
+        "a.weight_scale_inv": np.zeros((1, 1), np.int64),
+    }
+    with pytest.raises(BadInput, match=r"a\.weight_scale_inv: scales of I64 are not read"):
+        convert(write_folder(tmp_path / "in", tensors), tmp_path / "out")
+    tensors["a.weight_scale_inv"] = np.full((1, 1), np.nan, np.float32)
+    with pytest.raises(BadInput, match=r"a\.weight_scale_inv: holds NaN"):
+        convert(write_folder(tmp_path / "nan", tensors), tmp_path / "out")

@@ -116,7 +116,7 @@ def _weight_map(folder: Path) -> dict[str, str]:
 def _files(folder: Path) -> list[Path]:
     named = sorted(set(_weight_map(folder).values()))
     if not named:
-        named = sorted(each.name for each in folder.glob("*" + SUFFIX))
+        named = sorted(each.name for each in folder.glob("*" + SUFFIX) if each.is_file())
     if not named:
         others = sorted({each.suffix for each in folder.iterdir() if each.is_file()})
         text = f"holds no safetensors file; found {', '.join(filter(None, others)) or 'nothing'}"

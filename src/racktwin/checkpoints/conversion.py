@@ -18,8 +18,8 @@ import ml_dtypes
 import msgspec
 import numpy as np
 
-from racktwin.checkpoints.checkpoint import Checkpoint, open_checkpoint
-from racktwin.checkpoints.companions import copy_companions, write_configs
+from racktwin.checkpoints.checkpoint import Checkpoint, open_checkpoint, read_json
+from racktwin.checkpoints.companions import QUANT, copy_companions, write_configs
 from racktwin.checkpoints.input_scales import read_input_scales
 from racktwin.checkpoints.layout import BLOCK, LAYOUTS, Layout
 from racktwin.checkpoints.pieces import largest_of, pieces
@@ -74,6 +74,7 @@ def quantize_checkpoint(wish: Wish, tell: Tell = lambda done, of, what: None) ->
     with open_checkpoint(wish.source) as found:
         held = recognise(found)
         refuse_faults(found, held)
+        _refuse_quantized(found)
         chosen = select(held, wish.exclude, BLOCK, wish.source)
         layout = LAYOUTS[wish.layout]
         scales = {}
@@ -115,6 +116,24 @@ def _check_names(wish: Wish) -> None:
             found.append(unknown(key, given, known))
     if found:
         raise BadInput(found, "quantize")
+
+
+def _refuse_quantized(found: Checkpoint) -> None:
+    """Refuse what its config says is quantized, but for FP8 in blocks, whatever its tensors say."""
+    settings = found.config.get("quantization_config")
+    faults = []
+    if isinstance(settings, dict):
+        method = settings.get("quant_method", "fp8")
+        if method != "fp8" or "weight_block_size" not in settings:
+            text = f"says it is quantized already ({str(method)[:40]})"
+            faults.append(Finding("config.json", text))
+    beside = read_json(found.folder / QUANT) if found.folder else {}
+    inner = beside.get("quantization")
+    if isinstance(inner, dict) and inner.get("quant_algo"):
+        text = f"says it is quantized already ({str(inner['quant_algo'])[:40]})"
+        faults.append(Finding(QUANT, text))
+    if faults:
+        raise BadInput(faults, str(found.path))
 
 
 def _target(wish: Wish, found: Checkpoint) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Literal
 
@@ -15,6 +16,7 @@ from racktwin.checkpoints.selection import Selection
 from racktwin.checkpoints.shard import Shard
 from racktwin.checkpoints.weight import Weight
 from racktwin.checkpoints.writer import file_bytes, plan_header
+from racktwin.finding import BadInput, Finding
 
 WIDENED = (
     "BF16"  # what block-scaled FP8 that is not quantized becomes: its scales go with the config
@@ -50,6 +52,7 @@ class ShardPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 METADATA = {"format": "pt"}
+MOST_SHOWN = 8
 
 
 def plan_shards(
@@ -61,7 +64,8 @@ def plan_shards(
 ) -> list[ShardPlan]:
     """The shards of the output. scales: modules with a scale of their activations."""
     owner = {name: weight for weight in held.weights.values() for name in weight.tensors.values()}
-    plans = []
+    plans: list[ShardPlan] = []
+    times: Counter[str] = Counter()
     for shard in found.shards:
         jobs, tensors = [], Tensors()
         for name, entry in shard.header.entries.items():
@@ -71,16 +75,21 @@ def plan_shards(
             if weight is not None and weight.module in chosen.chosen:
                 jobs.append(Job("quantize", name, weight))
                 shape = (weight.shape[0], weight.shape[1])
-                tensors |= layout.tensors(weight.module, shape, weight.module in scales)
+                made = layout.tensors(weight.module, shape, weight.module in scales)
             elif weight is not None and weight.format == "fp8_block":
                 jobs.append(Job("widen", name, weight))
-                tensors[name] = (WIDENED, weight.shape)
+                made = {name: (WIDENED, weight.shape)}
             else:
                 jobs.append(Job("copy", name))
-                tensors[name] = (entry.dtype, entry.shape)
+                made = {name: (entry.dtype, entry.shape)}
+            times.update(made.keys())
+            tensors |= made
         # Wide types first, so that each lies at a multiple of its own size.
         order = sorted(tensors, key=lambda name: (-BITS[tensors[name][0]], name))
         tensors = {name: tensors[name] for name in order}
         size = file_bytes(plan_header(tensors, METADATA))
         plans.append(ShardPlan(shard=shard, jobs=tuple(jobs), tensors=tensors, bytes=size))
+    if clash := [name for name, count in times.items() if count > 1]:
+        text = "would be written twice: it is there, and its module's weight gets one"
+        raise BadInput([Finding(name, text) for name in clash[:MOST_SHOWN]], str(found.path))
     return plans

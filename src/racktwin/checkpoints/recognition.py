@@ -35,7 +35,7 @@ def recognise(found: Checkpoint) -> Holding:
     weights: dict[str, Weight] = {}
     for name in found.at:
         module, _, role = name.rpartition(".")
-        if role in ("weight", "weight_packed", "qweight"):
+        if module and role in ("weight", "weight_packed", "qweight"):
             made = _weight(found, module, role, block, faults)
         elif len(found.entry(name).shape) > 1 and not EXTRA.search(name):
             module, made = name, _bare(found, name)
@@ -100,6 +100,9 @@ def _fp8(
         faults.append(Finding(name, f"block-scaled FP8 of {len(shape)} axes is not read"))
         return None
     wanted = (-(-shape[0] // block[0]), -(-shape[1] // block[1]))
+    if found.entry(scale).dtype not in (*PLAIN, "F8_E8M0"):
+        faults.append(Finding(scale, f"scales of {found.entry(scale).dtype} are not read"))
+        return None
     if scales != wanted:
         text = (
             f"{_x(scales)} scales; blocks of {_x(block)} (quantization_config.weight_block_size) "

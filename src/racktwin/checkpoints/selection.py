@@ -12,6 +12,7 @@ from racktwin.checkpoints.weight import PLAIN, Weight
 from racktwin.finding import BadInput, Finding, nearest
 
 READ = (*PLAIN.values(), "fp8_block")
+WHOLE = ("i64", "i32", "i16", "u64", "u32", "u16", "bool")
 SHOWN = 8  # faults that are listed
 # Why a matrix stays as it was -> patterns of its module's name; NVIDIA's recipes leave them too.
 KEPT: dict[str, tuple[str, ...]] = {
@@ -72,7 +73,10 @@ def _quantized(held: Holding) -> list[Finding]:
         return []
     first = found[0]
     more = f" and {len(found) - 1:,} more" if len(found) > 1 else ""
-    text = f"is quantized already ({first.format}){more}; read are {', '.join(READ)}"
+    what = f"is quantized already ({first.format})"
+    if first.format in WHOLE:
+        what = f"holds whole numbers ({first.format})"
+    text = f"{what}{more}; read are {', '.join(READ)}"
     return [Finding(first.module, text)]
 
 

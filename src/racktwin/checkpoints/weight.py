@@ -58,7 +58,8 @@ def values(found: Checkpoint, weight: Weight, begin: int, end: int) -> npt.NDArr
     scales = found.rows(weight.tensors["scale"], begin // tall, -(-end // tall))
     plain = np.asarray(scales, np.float32)
     if not np.isfinite(plain).all():
-        raise BadInput([Finding(weight.tensors["scale"], "holds NaN or infinite scales")])
+        text = "holds NaN or infinite scales"
+        raise BadInput([Finding(weight.tensors["scale"], text)], str(found.path))
     whole = np.repeat(np.repeat(plain, tall, 0), wide, 1)[: end - begin, : weight.shape[1]]
     return np.asarray(rows.astype(np.float32) * whole, np.float32)
 
