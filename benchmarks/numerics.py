@@ -43,7 +43,7 @@ def _moved(make: Callable[[], Callable[[], int]]) -> Callable[[], Work]:
     def run() -> Work:
         if not ready:
             ready.append(make())
-        return Work(ready[0]() / 1e9, "GB")
+        return Work(ready[0]() / 1e6, "MB")
 
     return run
 

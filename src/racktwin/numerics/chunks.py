@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-VALUES = 1 << 16  # of a piece: 256 KiB of float32
+VALUES = 1 << 18  # of a piece: 1 MiB of float32
 ALONE = 1 << 18  # values below which threads cost more than they save
 
 
