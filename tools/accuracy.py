@@ -16,7 +16,9 @@ from calibration import coverage, page, spread
 from racktwin.evidence import confidence, mlperf
 from racktwin.evidence.calibration.scored import Scored
 from racktwin.evidence.calibration.study import FOLDS, Study
+from racktwin.evidence.measurement import Measurement
 from racktwin.evidence.prediction import Prediction
+from racktwin.serving.steady import SteadyState
 
 ROOT = Path(__file__).parents[1]
 TRUTH = ROOT.parent / "shared" / "truth"
@@ -28,21 +30,23 @@ Written by `python tools/accuracy.py` on {date}; do not edit.
 {read:,} of {all:,} rows of published serving measurements say which deployment ran; {priced:,} of
 those ({share:.0f} %) are answered. The rest is refused: it does not say how many replicas ran.
 
-**Method.** Three constants per engine epoch for TPOT (host time per layer and per sequence,
-collectives over their table) and three for TTFT (steps waited, prefill over its table, reply; with
-a decode pool of its own: reply, handover) are fitted on log errors, robustly, and shrunk towards
-their engine's value (`tools/calibrate.py`), which an epoch of fewer than ten rows takes as it is.
-Two more hold for all releases of an engine (collectives on Hopper, experts in mxfp4), and
+**Method.** Every row is its clients' closed loop, followed request by request (`evidence/loop`):
+all start at once, each sends its next request 10 ms after an answer, ten in all, with the
+benchmark's own lengths, and prompts enter a step two at a time and 2,048 tokens at most. Those
+three numbers hold for all rows. Three constants per engine epoch for TPOT (host time per layer and
+per sequence, collectives over their table) and three for TTFT (steps waited, prefill over its
+table, reply; with pools of their own: prefill, handover) are fitted on log errors, robustly, and
+shrunk towards their engine's value (`tools/calibrate.py`), which an epoch of fewer than ten rows
+takes as it is. Five more hold for all releases of an engine (collectives on Hopper, experts in
+mxfp4; prefill on Hopper, with routed experts, and launching latent or recurrent attention), and
 TensorRT-LLM 1.0 has one for matrix products, slower than those of today's tables. Rows of one
-engine, chip, model and precision err together, so n of them weigh as the square root of n. A
-benchmark's clients all start at once and keep meeting each other; what that does to TTFT and TPOT
-is a closed form without fitted constants (`evidence/waves.py`). *Out of fold*: {folds} folds over
-whole curves (model, chip, engine version, precision, layout, lengths), so no row of a curve helps
-to predict another one. *Unseen*: every row of a chip, or of a model, left out of the fit. Errors
-are relative to the measured mean; bias is the median signed error. Layouts, cache formats and
-launch settings that rows do not state are inferred from public launch scripts and said with every
-row; doubted rows stand in `src/racktwin/evidence/data/suspicious.yaml` with the reason, and are
-never fitted.
+engine, chip, model and precision err together, so n of them weigh as the square root of n. *Out of
+fold*: {folds} folds over whole curves (model, chip, engine version, precision, layout, lengths), so
+no row of a curve helps to predict another one. *Unseen*: every row of a chip, or of a model, left
+out of the fit. Errors are relative to the measured mean; bias is the median signed error. Layouts,
+cache formats and launch settings that rows do not state are inferred from public launch scripts and
+said with every row; doubted rows stand in `src/racktwin/evidence/data/suspicious.yaml` with the
+reason, and are never fitted.
 """
 
 
@@ -73,7 +77,7 @@ def main() -> None:
     rack = Scored(
         mlperf.read(asked.folder / "mlperf_inference.csv", asked.folder / "mlperf_configs.csv")
     )
-    offline = list(zip(rack.rows, rack.predict(study.best), strict=True))
+    offline = list(zip(rack.rows, rack.steady(study.best), strict=True))
     text = "\n".join(
         [
             _introduction(study.scored),
@@ -121,7 +125,7 @@ def _tables(
     return [*lines, ""]
 
 
-def _last(offline: page.Scores) -> list[str]:
+def _last(offline: list[tuple[Measurement, SteadyState]]) -> list[str]:
     note = (
         "DeepSeek-R1 Offline, not fitted. The mean input length is published nowhere (800 tokens"
         " assumed); v5.1 software reached about half of what the kernels of the tables do."

@@ -56,16 +56,16 @@ def main() -> None:
 def _ratios(found: Validation, trait: str, other: str) -> Ratios:
     """Measured over predicted (1) of points left out, by two traits.
 
-    Nothing of an MLPerf result was fitted; of runs of one configuration the first counts.
+    Nothing of an MLPerf result was fitted; every run of a configuration counts, since their
+    spread is part of the error.
     """
     ratios: Ratios = defaultdict(lambda: defaultdict(list))
-    runs = set()
+    results = found.set == "mlperf"
     for point in found.points:
-        if trait not in point.traits or point.repeated:
+        if trait not in point.traits or (point.repeated and not results):
             continue
         part = ratios[point.traits[trait]][point.traits[other]]
-        if found.set == "mlperf" and point.configuration not in runs:
-            runs.add(point.configuration)
+        if results:
             part += [np.array([v.measured / v.value]) for v in point.values if v.measured]
         for many in point.many.values():
             known = np.isfinite(many.held) & (many.held > 0)

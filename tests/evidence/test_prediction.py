@@ -10,6 +10,7 @@ import pytest
 
 from racktwin.evidence import deployment, mlperf, predict, sheet
 from racktwin.evidence.measurement import Client, Measurement
+from racktwin.evidence.prediction import Prediction
 from racktwin.serving.steady import Served
 
 EVERY = 60  # rows of the file between two of the sample
@@ -20,28 +21,41 @@ def row(published_row: dict[str, str]) -> Measurement:
     return sheet.measurement(published_row)
 
 
-def test_a_first_wave_moves_time_from_the_answer_to_its_first_token(row: Measurement) -> None:
-    served = Served(deployment(row))
-    calm = predict(msgspec.structs.replace(row, client=Client(waves=10**9)), served)
-    burst = predict(msgspec.structs.replace(row, client=Client(waves=1)), served)
-    usual = predict(msgspec.structs.replace(row, client=Client()), served)
-    assert calm.ttft < usual.ttft < burst.ttft
-    assert usual.ttft == pytest.approx(0.9 * calm.ttft + 0.1 * burst.ttft, rel=1e-6)
-    assert calm.tpot >= usual.tpot > burst.tpot
-    steps = row.traffic.steps
-    assert usual.ttft + steps * usual.tpot == pytest.approx(burst.ttft + steps * burst.tpot)
+def with_client(
+    row: Measurement, served: Served, concurrency: float, **client: float
+) -> Prediction:
+    """`row` under other clients."""
+    changed = msgspec.structs.replace(row, concurrency=concurrency, client=Client(**client))  # type: ignore[arg-type]
+    return predict(changed, served)
 
 
-def test_steps_held_back_are_waited_by_those_who_open_a_batch(row: Measurement) -> None:
+def test_a_first_wave_waits_longest_and_weighs_less_the_more_follow(row: Measurement) -> None:
     served = Served(deployment(row))
-    alone = msgspec.structs.replace(row, concurrency=1.0, client=Client(waves=10**9))
-    plain = predict(alone, served)
-    held = predict(msgspec.structs.replace(alone, client=Client(waves=10**9, held=40)), served)
-    joining = 40 / alone.traffic.steps
-    expected = 40 * (1 + joining / 2) / (1 + joining) * plain.tpot
-    assert held.ttft - plain.ttft == pytest.approx(expected, rel=0.02)
-    polled = predict(msgspec.structs.replace(alone, client=Client(waves=10**9, polled=30)), served)
-    assert polled.ttft - plain.ttft == pytest.approx(15 * plain.tpot, rel=0.02)
+    burst, usual, calm = (
+        with_client(row, served, 64.0, waves=each, spread=0.2) for each in (1, 10, 100)
+    )
+    assert calm.ttft < usual.ttft < 0.5 * burst.ttft
+    assert usual.median < usual.ttft
+    inside = usual.ttft + row.traffic.steps * usual.tpot
+    assert usual.output_rate == pytest.approx(64 * row.traffic.output / inside)
+
+
+def test_a_lone_client_has_the_times_of_the_steady_state(row: Measurement) -> None:
+    served = Served(deployment(row))
+    alone = with_client(row, served, 1.0, waves=20)
+    state = served.closed(row.traffic, 1.0)
+    assert alone.tpot == pytest.approx(state.tpot, rel=0.02)
+    assert alone.ttft == pytest.approx(state.ttft, rel=0.06)  # which meets its own arrivals
+
+
+def test_steps_held_back_and_polled_are_waited(row: Measurement) -> None:
+    served = Served(deployment(row))
+    plain = with_client(row, served, 2.0, spread=0.2)
+    held = with_client(row, served, 2.0, spread=0.2, held=40)
+    polled = with_client(row, served, 2.0, spread=0.2, polled=30)
+    # not by the first of all, which finds nobody decoding, and less by those that come meanwhile
+    assert 30 * plain.tpot < held.ttft - plain.ttft < 41 * plain.tpot
+    assert polled.ttft - plain.ttft == pytest.approx(15 * plain.tpot)
 
 
 def test_a_sample_of_published_rows_is_predicted_as_well_as_the_page_says(shared: Path) -> None:
@@ -60,5 +74,5 @@ def test_gb300_offline_of_the_newest_round_without_any_fit_to_it(shared: Path) -
     truth = shared / "truth"
     results = mlperf.read(truth / "mlperf_inference.csv", truth / "mlperf_configs.csv")
     newest = next(each for each in results.measurements if each.id.startswith("v6.0"))
-    rate = predict(newest, Served(deployment(newest))).output_rate
+    rate = Served(deployment(newest)).closed(newest.traffic, newest.concurrency).output_rate
     assert rate == pytest.approx(647_076, rel=0.15)

@@ -48,6 +48,26 @@ def test_gb300_rows_by_gpus(published: Sheet) -> None:
     assert Counter(each.gpus for each in rows) == sizes
 
 
+def test_scripts_of_2025_chose_attention_data_parallelism_by_their_load(one: Reader) -> None:
+    """dsr1_fp4_b200_trt_slurm.sh of October 2025: from 256 clients, or 33 at long prompts."""
+    then = {"measured_on": "2025-11-02", "framework_version": ""}
+    few, many = one(**then, concurrency="128"), one(**then, concurrency="256")
+    long = one(**then, concurrency="64", isl="8192")
+    assert few.serve is not None
+    assert few.serve.layout == Layout(tensor=4, expert_tensor=4)
+    assert few.serve.max_batch_tokens == 1024 + 128 + 64
+    assert few.client.held == 0
+    for each in (many, long):
+        assert each.serve is not None
+        assert each.serve.layout == Layout(attention_data=4, expert=4)
+        assert each.client.held == 60
+        assert any("attention-DP" in note for note in each.inferred)
+    later = one(measured_on="2026-02-03", concurrency="256")
+    assert later.serve is not None
+    assert later.serve.layout == few.serve.layout
+    assert later.serve.max_batch_tokens == 8192
+
+
 def test_precision_follows_the_checkpoint(one: Reader) -> None:
     assert one().precision == "nvfp4"
     assert one(precision="fp8", gemm_quant_mode="fp8").precision == "fp8_block"

@@ -122,11 +122,10 @@ def test_littles_law_and_conservation(
     assert chip.idle_power <= float(found.watts) * (1 + 1e-9) <= chip.tdp * (1 + 1e-8)
 
 
-def test_prompts_wait_by_the_root_of_how_many_come_in_a_step() -> None:
-    """A hundred decode steps a sequence: one of them brings 0.01 prompts a step, four 0.04."""
-    for batch, steps in ((1.0, 0.8), (4.0, 1.6)):
+def test_prompts_wait_so_many_steps_whatever_the_load() -> None:
+    for batch in (1.0, 4.0):
         none, waiting = (
             point(table(), plain(prefill_wait=each), TRAFFIC, batch, 4096) for each in (0.0, 8.0)
         )
         extra = float(waiting.ttft - none.ttft)
-        assert extra == pytest.approx(steps * float(none.step))
+        assert extra == pytest.approx(8 * float(none.step))

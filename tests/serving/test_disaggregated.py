@@ -67,7 +67,7 @@ def test_decode_by_hand() -> None:
 
 
 def test_the_first_token_waits_for_a_replica_its_prefill_and_the_engine() -> None:
-    pool, engine = prefill(table(), TRAFFIC, 512), plain(first_token=0.02)
+    pool, engine = prefill(table(), TRAFFIC, 512), plain(first_token=0.5, handover=0.02)
     service = float(pool.service)
     idle = float(first_token(pool, engine, 0.0, 3))
     assert idle == pytest.approx(service + 0.02)

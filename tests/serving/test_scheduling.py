@@ -53,7 +53,7 @@ def test_trtllm_reserves_the_whole_answer_and_balances_ranks() -> None:
     served = deployed("trtllm-1.3")
     found = made(served)
     assert (found.reserve, found.mixed, found.block) == (1, True, 32)
-    assert found.balance == round(2 * served.deployment.engine.prefill_wait)
+    assert found.balance == served.deployment.engine.balance_wait == 20
     assert made(deployed("trtllm-1.3", "llama-3.1-8b")).balance == 0
 
 

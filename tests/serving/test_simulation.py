@@ -246,9 +246,9 @@ def test_separate_pools_answer_after_the_handover() -> None:
     """A lone request feels what `predict` says: the prompt's step, the reply and the handover."""
     one = served("trtllm-1.3").deployment
     pool = msgspec.structs.replace(one.pools["serve"], replicas=1)
-    apart = Served(msgspec.structs.replace(one, serve=None, prefill=pool, decode=pool))
-    engine = one.engine
-    assert engine.handover > 0.1
+    engine = msgspec.structs.replace(one.engine, handover=0.15, prefill_apart=1.0)
+    asked = msgspec.structs.replace(one, engine=engine, serve=None, prefill=pool, decode=pool)
+    apart = Served(asked)
     found = outcome(simulate(apart, cut([Trace.of([0.0], [600], [50])], 10), Order()))
     state = apart.closed(Traffic(input=600, output=50), 1.0)
     assert found.ttft.mean == pytest.approx(state.ttft, rel=0.02)

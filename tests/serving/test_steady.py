@@ -15,6 +15,7 @@ from racktwin import hardware
 from racktwin.engine.deployment import Deployment, Pool, Speculation
 from racktwin.engine.epochs import epoch
 from racktwin.models import Layout, model
+from racktwin.serving.prompting import reading
 from racktwin.serving.steady import Served, rising
 from racktwin.serving.traffic import Traffic
 
@@ -160,8 +161,8 @@ def test_one_request_is_the_sum_of_its_steps() -> None:
     step = found.tables["serve"].step
     first = step.tokens(1024.0).seconds + step.prefill(1.0, 1024.0).seconds + step.host(1.0).seconds
     token = step.tokens(1.0).seconds + step.decode(1.0, 1280.0).seconds + step.host(1.0).seconds
-    waited = (0.5 + engine.prefill_wait / 511**0.5) * token  # a prompt in 511 steps
-    ttft = float(engine.prefill * first + waited + engine.first_token)
+    waited = (0.5 + engine.prefill_wait) * token
+    ttft = float(reading(engine, step) * first + waited + engine.first_token)
     state = found.closed(traffic, 1.0)
     assert state.tpot == pytest.approx(float(token), rel=0.02)
     # its own arrivals are taken for a stream that now and then finds the prefill at work

@@ -8,6 +8,7 @@ from calibration.spread import measured
 from racktwin.evidence.error import Errors, errors
 from racktwin.evidence.measurement import Figure, Measurement
 from racktwin.evidence.prediction import Prediction
+from racktwin.serving.steady import SteadyState
 
 Scores = list[tuple[Measurement, Prediction]]
 HEAD = (
@@ -52,7 +53,7 @@ def _cells(found: Errors) -> str:
     )
 
 
-def offline(pairs: Scores) -> list[str]:
+def offline(pairs: Iterable[tuple[Measurement, SteadyState]]) -> list[str]:
     """MLPerf Offline results against their predictions, out tokens/s."""
     lines = ["| result | GPUs | measured | predicted | error |", "|---|---:|---:|---:|---:|"]
     for row, found in pairs:

@@ -24,14 +24,18 @@ class Epoch(msgspec.Struct, frozen=True, kw_only=True):
     and normalise and the kernel behind starts before they end, 1.
     mxfp4: more of `experts` where their weights are mxfp4 (one model was measured: that its routing
     is less even than the tables' and that engines have better kernels cannot be told apart), 1.
-    prefill_wait: decode steps a new request waits before its prefill starts (scheduler policy)
-    where a rank gets one a step; with fewer less, by the root of their number.
-    prefill: time of a prompt from start to end in an aggregated engine over that of its steps
-    (prompts that share them, work on long texts), 1; it does not slow down the others.
-    first_token: time from the finished prefill to the first token at the client, s.
-    handover: more of that time where decode has a pool of its own (set-up, cache transfer), s.
+    prefill_wait: decode steps between the arrival of a request and its first token that are neither
+    its prefill nor its place in the queue (steps that were under way, results that come later).
+    prefill: time of a prompt from start to end over that of its steps where decoding shares them
+    (work on long texts, clocks under full load), 1; it does not slow down the others.
+    prefill_hopper: more of that on Hopper, 1. prefill_experts: of models with routed experts, 1.
+    prefill_apart: time of a prompt, wait and all, over its steps' where prefill has a pool, 1.
+    launch: host time that a layer with latent or recurrent attention adds to a prompt, s.
+    first_token: time from the finished prefill to the first token at the client, aggregated, s.
+    handover: that time where decode has a pool of its own (set-up, cache transfer), s.
     reserved: share of the answer still to come whose cache must be free to admit a request, 0..1.
     balanced: True when attention-data ranks prefill in the same steps, False when each on its own.
+    balance_wait: steps such ranks hold prompts back for each other at most.
     mixed: True when prefill chunks ride in decode steps, False when they stall them.
     memory_fraction: the engine's memory flag as launch scripts set it, 0..1 of its own basis.
     max_batch_tokens: default token budget of one step.
@@ -56,7 +60,12 @@ class Epoch(msgspec.Struct, frozen=True, kw_only=True):
     max_batch_tokens: int
     per_sequence: float = 0.0
     prefill: float = 1.0
+    prefill_hopper: float = 1.0
+    prefill_experts: float = 1.0
+    prefill_apart: float = 1.0
+    launch: float = 0.0
     handover: float = 0.0
+    balance_wait: int = 0
     reserved: float = 1.0
 
     def on(self, family: str, experts: str) -> Epoch:

@@ -15,7 +15,9 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
 
     lengths: mean length over nominal length, 1. spread: see `Client`, 0 for what `lengths` says.
     waves: requests per client. kv: cache format.
-    budget: tokens per step and rank, 0 for the engine's default. held, polled: steps.
+    budget: tokens per step and rank, 0 for the engine's default; room: at least so many beside a
+    prompt and a token per client, 0 for no such rule. held, polled: steps.
+    attention_data: whether every GPU of a replica keeps sequences of its own, experts over all.
     drafts: MTP tokens, `acceptance` of each, 0..1. fraction: memory flag, 0 for the epoch's.
     """
 
@@ -24,6 +26,8 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     waves: int = 10
     kv: str = "bf16"
     budget: int = 0
+    room: int = 0
+    attention_data: bool = False
     held: float = 0.0
     polled: float = 0.0
     drafts: int = 0

@@ -34,10 +34,21 @@ def read(cells: Cells, settings: Launch, *, moe: bool) -> Pools:
     if rack and moe and (gpus := labels.total(written)):
         return _split(gpus, cells, settings, load)
     reading = labels.read(written, moe=moe, identifier=cells.text["id"])
+    layout = _spread(reading.layout) if settings.attention_data else reading.layout
     replicas = _replicas(load, cells.numbers["batch_size"], reading.layout)
     notes = (f"{replicas} replicas: concurrency over batch size",) if replicas > 1 else ()
-    pool = _pool(reading.layout, replicas, load, settings)
+    pool = _pool(layout, replicas, load, settings)
+    if settings.room:
+        least = int(cells.numbers["isl"] or 0) + math.ceil(load) + settings.room
+        budget = max(settings.budget, least)
+        pool = msgspec.structs.replace(pool, max_batch_tokens=budget)
     return Pools({"serve": pool}, (*reading.inferred, *notes))
+
+
+def _spread(layout: Layout) -> Layout:
+    """The same GPUs with attention-data ranks of one each and experts over all of them."""
+    ranks = layout.stage
+    return Layout(attention_data=ranks, expert=ranks, pipeline=layout.pipeline)
 
 
 def _label(cells: Cells, prefix: str = "") -> labels.Label:

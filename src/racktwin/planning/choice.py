@@ -188,7 +188,7 @@ def not_scheduled(deployment: Deployment) -> str:
     waits = engine.engine == "trtllm" and engine.balanced and pool.layout.attention_data > 1
     parts = []
     if engine.prefill_wait and not waits:
-        parts.append(f"{engine.prefill_wait:g} steps of waiting at most")
+        parts.append(f"{engine.prefill_wait:g} steps of waiting")
     if engine.prefill != 1:
         parts.append(f"a prompt {engine.prefill:g} times as long as its steps")
     if not parts:

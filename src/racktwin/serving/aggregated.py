@@ -13,6 +13,7 @@ from racktwin.engine.cost import Array
 from racktwin.engine.epoch import Epoch
 from racktwin.engine.table import StepTable
 from racktwin.serving.encoding import encoding
+from racktwin.serving.prompting import reading, reply
 from racktwin.serving.queue import wait
 from racktwin.serving.traffic import Traffic
 
@@ -89,9 +90,9 @@ def point(
     step = plain + hit * np.maximum(extra, 0.0)
     busy = part.count * loaded
     queued = wait(busy, np.minimum(stalls, 0.98))
-    # Prompts that come by chance within a step vary by the root of their number.
-    waited = 0.5 + epoch.prefill_wait * np.sqrt(np.minimum(arrivals, 1.0))
-    ttft = epoch.prefill * busy + queued + waited * step + epoch.first_token
+    waited = 0.5 + epoch.prefill_wait
+    ttft = reading(epoch, table.step) * busy + queued + waited * step
+    ttft = ttft + reply(epoch, table.step.architecture)
     duration = steps * step
     middle = traffic.cached + traffic.new / 2
     joules = table.joules(share, context, arrivals, traffic.new, middle, step)

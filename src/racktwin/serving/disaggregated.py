@@ -10,6 +10,7 @@ from racktwin.engine.cost import Array
 from racktwin.engine.epoch import Epoch
 from racktwin.engine.table import StepTable
 from racktwin.serving.encoding import encoding
+from racktwin.serving.prompting import launching
 from racktwin.serving.queue import wait
 from racktwin.serving.traffic import Traffic
 
@@ -59,7 +60,10 @@ def prefill(table: StepTable, traffic: Traffic, budget: ArrayLike) -> Prefill:
     joules = table.joules(0.0 * prompts, 1.0, prompts, traffic.new, middle, step * count)
     joules = joules + prompts * effort
     watts = joules / (step * count)
-    return Prefill(prompts, step * chunks, single * chunks, capacity, watts)
+    factor = table.step.epoch.prefill_apart
+    more = launching(table.step.epoch, table.step.architecture)
+    service, alone = (factor * each * chunks + more for each in (step, single))
+    return Prefill(prompts, service, alone, capacity, watts)
 
 
 def decode(table: StepTable, traffic: Traffic, batch: ArrayLike, gain: float = 1.0) -> Decode:
@@ -95,4 +99,4 @@ def first_token(
     """
     load = np.minimum(np.asarray(utilisation, dtype=float), 0.999)
     service = prefill.alone + load * (prefill.service - prefill.alone)
-    return np.asarray(wait(service, load, replicas) + service + epoch.first_token + epoch.handover)
+    return np.asarray(wait(service, load, replicas) + service + epoch.handover)

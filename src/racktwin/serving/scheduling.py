@@ -85,13 +85,9 @@ def gain(pool: Pool) -> float:
 
 
 def balance(deployment: Deployment, ranks: int) -> int:
-    """Steps attention-data ranks wait at most for each other's prompts; 0: they do not.
-
-    An epoch's `prefill_wait` is the mean wait under load: half of the longest.
-    """
+    """Steps attention-data ranks wait at most for each other's prompts; 0: they do not."""
     engine = deployment.engine
-    waits = engine.engine == "trtllm" and engine.balanced and ranks > 1
-    return round(2 * engine.prefill_wait) if waits else 0
+    return engine.balance_wait if engine.balanced and ranks > 1 else 0
 
 
 def blocks(fit: MemoryFit, context: float) -> int:

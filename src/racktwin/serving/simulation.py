@@ -24,6 +24,7 @@ from racktwin.serving.oracle_runner import OracleRunner, Service
 from racktwin.serving.outages import Outage, Outages, Recovery
 from racktwin.serving.pair_runner import DECODE_ROUTER, Pair, transfer_time
 from racktwin.serving.pool import READINGS, Pool
+from racktwin.serving.prompting import launching, reply
 from racktwin.serving.router import ROUTERS
 from racktwin.serving.runner import Pooled, RoundRobin, Routed, Runner
 from racktwin.serving.sample import Sample
@@ -147,7 +148,9 @@ class Simulation:
     def reply(self) -> float:
         """Seconds from the end of a prompt's step to the first token at the client."""
         engine = self.deployment.engine
-        return engine.first_token + (engine.handover if self.prompts == "prefill" else 0.0)
+        architecture = self.deployment.model.architecture
+        apart = engine.handover + launching(engine, architecture)
+        return apart if self.prompts == "prefill" else reply(engine, architecture)
 
     @property
     def offload_remark(self) -> str:

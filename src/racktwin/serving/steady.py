@@ -194,7 +194,7 @@ class Served:
         assert decode is not None
         return self._disaggregated(prefill, decode, traffic)
 
-    def _room(self, role: str, pool: Pool, traffic: Traffic) -> tuple[float, str]:
+    def room(self, role: str, pool: Pool, traffic: Traffic) -> tuple[float, str]:
         """Sequences a rank can hold at once, and what sets the number."""
         room = max(self.memory[role].sequences(traffic.held(self.deployment.reserved)), 1e-3)
         if room < pool.max_batch:
@@ -203,7 +203,7 @@ class Served:
 
     def _aggregated(self, pool: Pool, traffic: Traffic) -> Curve:
         table, epoch = self.tables["serve"], self.deployment.engine
-        room, limit = self._room("serve", pool, traffic)
+        room, limit = self.room("serve", pool, traffic)
         gain = pool.speculation.tokens_per_step
         batch = LOADS * room
         at = aggregated.point(table, epoch, traffic, batch, pool.max_batch_tokens, gain)
@@ -225,7 +225,7 @@ class Served:
 
     def _disaggregated(self, prefill: Pool, decode: Pool, traffic: Traffic) -> Curve:
         epoch = self.deployment.engine
-        room, limit = self._room("decode", decode, traffic)
+        room, limit = self.room("decode", decode, traffic)
         batch = LOADS * room
         gain = decode.speculation.tokens_per_step
         at = disaggregated.decode(self.tables["decode"], traffic, batch, gain)

@@ -13,15 +13,21 @@ import numpy as np
 from racktwin.engine.epoch import Epoch
 from racktwin.engine.table import Grid, Part, StepTable
 from racktwin.estimate import Evidence
+from racktwin.evidence.loop.answer import Loop, answer
+from racktwin.evidence.measurement import Measurement
 from racktwin.serving.steady import Curve, Served
 from racktwin.serving.traffic import Traffic
 
 LINES = {"experts": "experts", "communication": "communication", "attention": "attention"}
 UNTOUCHED = ("elementwise", "host")
+HOST = ("gap", "per_sequence", "step_overhead")
+OVER = ("gemm", "experts", "attention", "communication", "hopper", "mxfp4")
+PRICED = (*HOST, *OVER)
 
 
 class Rescaled(Served):
-    """`served`, priced under `neutral(epoch)`, under `epoch`; remembers its curves.
+    """`served`, priced under `neutral(epoch)`, under `epoch`; remembers its curves, and its loops
+    under any constants of the same step times.
 
     What its states consist of and rest on is left out, which takes half the time.
     """
@@ -31,12 +37,25 @@ class Rescaled(Served):
         self.deployment = msgspec.structs.replace(served.deployment, engine=epoch)
         self.tables = {role: _table(table, epoch) for role, table in served.tables.items()}
         self.curves: dict[Traffic, Curve] = {}
+        priced = (getattr(epoch, name) for name in PRICED)
+        self.loops = served.__dict__.setdefault("known", {}).setdefault(tuple(priced), {})
 
     def curve(self, traffic: Traffic) -> Curve:
         """The deployment over growing load, worked out once per traffic."""
         if traffic not in self.curves:
             self.curves[traffic] = super().curve(traffic)
         return self.curves[traffic]
+
+    def loop(self, row: Measurement, factor: float) -> Loop | None:
+        """The closed loop of the clients of `row`, followed once.
+
+        factor: time of prompts over the tables', 1.
+        """
+        key = row.traffic, row.client, row.concurrency, factor
+        if key not in self.loops:
+            self.loops[key] = answer(self, row, factor)
+        found: Loop | None = self.loops[key]
+        return found
 
     def _parts(self, table: StepTable, batch: float, context: float) -> dict[str, float]:
         return {}
@@ -51,8 +70,8 @@ def neutral(epoch: Epoch) -> Epoch:
     """The epoch with every operator as the tables have it and no host time."""
     return msgspec.structs.replace(
         epoch,
-        **dict.fromkeys(("gap", "per_sequence", "step_overhead"), 0.0),
-        **dict.fromkeys(("gemm", "experts", "attention", "communication", "hopper", "mxfp4"), 1.0),
+        **dict.fromkeys(HOST, 0.0),
+        **dict.fromkeys(OVER, 1.0),
     )
 
 

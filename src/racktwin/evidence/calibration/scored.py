@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -17,7 +17,7 @@ from racktwin.evidence.measurement import Measurement, deployment
 from racktwin.evidence.prediction import Prediction, predict
 from racktwin.evidence.sheet import Sheet
 from racktwin.finding import BadInput
-from racktwin.serving.steady import Served
+from racktwin.serving.steady import Served, SteadyState
 
 Key = tuple[object, ...]
 
@@ -55,16 +55,25 @@ class Scored:
         self, epochs: Mapping[str, Epoch], rows: list[Measurement] | None = None
     ) -> list[Prediction]:
         """Predictions of `rows` (all) under `epochs` by name, else the catalog's."""
+        asked = self.rows if rows is None else rows
+        return [predict(row, served) for row, served in self._served(epochs, asked)]
+
+    def steady(self, epochs: Mapping[str, Epoch]) -> list[SteadyState]:
+        """The steady states of all rows under `epochs` by name, else the catalog's."""
+        pairs = self._served(epochs, self.rows)
+        return [served.closed(row.traffic, row.concurrency) for row, served in pairs]
+
+    def _served(
+        self, epochs: Mapping[str, Epoch], rows: list[Measurement]
+    ) -> Iterator[tuple[Measurement, Served]]:
         ready: dict[Key, Served] = {}
-        found = []
-        for row in self.rows if rows is None else rows:
+        for row in rows:
             key = _key(row)
             if key not in ready:
                 constants = epochs.get(row.engine) or epoch(row.engine)
                 constants = msgspec.structs.replace(constants, **dict(row.constants))
                 ready[key] = Rescaled(self.served[key], constants)
-            found.append(predict(row, ready[key]))
-        return found
+            yield row, ready[key]
 
 
 def _key(row: Measurement) -> Key:

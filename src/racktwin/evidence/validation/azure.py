@@ -108,17 +108,20 @@ def _collective(given: Row, line: int) -> Point:
 
 
 def _on_curve(given: Row, line: int, priced: Priced) -> Point:
-    """Input and output tokens/s/GPU, TPOT and TTFT in ms of a row of the serving curve."""
+    """Input and output tokens/s/GPU, TPOT and TTFT in ms of a row of the serving curve.
+
+    Its notes say that TTFT is a median.
+    """
     row = inferencex.measurement({**given, **dict.fromkeys(MEASURED, "")}, line)
     served, short = priced.of(row)
     found = predict(row, served)
     chip = served.deployment.cluster.chip.name
     both = row.traffic.input + row.traffic.output
-    rate = row.concurrency * both / (found.ttft + row.traffic.steps * found.tpot) / row.gpus
+    rate = found.output_rate * both / row.traffic.output / row.gpus
     values = (
         _value("total_rate", rate, _band(row, chip, "output_rate"), given["tok_s_per_gpu"]),
         _value("tpot", found.tpot * MILLI, _band(row, chip, "tpot"), given["tpot_ms"]),
-        _value("ttft", found.ttft * MILLI, _band(row, chip, "ttft"), given["ttft_ms"]),
+        _value("ttft", found.median * MILLI, _band(row, chip, "ttft"), given["ttft_ms"]),
     )
     evidence = "; ".join(
         each
@@ -136,7 +139,7 @@ def _on_curve(given: Row, line: int, priced: Priced) -> Point:
         "high": cell(values[0].high),
         "predicted_tok_s_per_gpu": cell(rate),
         "predicted_tpot_ms": cell(found.tpot * MILLI),
-        "predicted_ttft_ms": cell(found.ttft * MILLI),
+        "predicted_ttft_ms": cell(found.median * MILLI),
         "evidence": evidence,
     }
     return Point(

@@ -132,9 +132,9 @@ def _point(given: Row, line: int, known: Configurations, judge: Judge) -> Point:
     engine = row.engine.partition("-")[0]
     role: Role = "aggregated" if row.aggregated else "disaggregated"
     band = interval("output_rate", chip=chip, engine=engine, role=role, model=row.model)
-    judged = table_error(FORM.set, scenario, "") if scenario != results.SCENARIO else None
+    judged = table_error(FORM.set, scenario, "")
     if judged:
-        text = f"{judged.rows} {scenario} configurations"
+        text = f"{judged.rows} {scenario} results"
         band = Interval(min(judged.low, 1.0), max(judged.high, 1.0), text)
     value = Value(
         figure="rate",

@@ -1,0 +1,66 @@
+"""The requests of a closed loop: their lengths, and when each came, was read and ended."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from racktwin.evidence import data
+from racktwin.evidence.measurement import Client
+from racktwin.serving.traffic import Traffic
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+SEED = 1
+WIDEST = 0.4  # of the lengths of prompts over their mean
+MOST = 60_000  # requests of a loop
+
+
+class Requests(NamedTuple):
+    """Of every request, in the order they are sent, one entry per array.
+
+    prompt, output: tokens; delay: s from the answer before it to its arrival. arrival, read, done:
+    s, when it arrived, its prompt was read, its answer ended. The rest is room for heaps (keys: s,
+    and decode steps) and queues.
+    """
+
+    prompt: Floats
+    output: Floats
+    delay: Floats
+    arrival: Floats
+    read: Floats
+    done: Floats
+    coming: Floats
+    comers: Ints
+    ends: Floats
+    enders: Ints
+    queue: Ints
+    later: Ints
+
+
+def requests(traffic: Traffic, client: Client, clients: int) -> Requests:
+    """The requests of `clients` clients: lengths uniform around their means, fixed draws."""
+    count = max(clients, min(clients * client.waves, MOST))
+    draws = np.random.default_rng(SEED)
+    shift, other = draws.random((2, count)) - 0.5
+    delays = draws.exponential(data.load("closed_loop")["delay"], size=count)
+    prompt = np.round(traffic.new * (1 + min(client.spread, WIDEST) * shift))
+    output = np.round(traffic.output * (1 + client.spread * other))
+    floats = [np.zeros(count) for _ in range(5)]
+    ints = [np.zeros(count, np.int64) for _ in range(4)]
+    return Requests(
+        prompt=np.maximum(prompt, 1.0),
+        output=np.maximum(output, 2.0),
+        delay=delays,
+        arrival=floats[0],
+        read=floats[1],
+        done=floats[2],
+        coming=floats[3],
+        comers=ints[0],
+        ends=floats[4],
+        enders=ints[1],
+        queue=ints[2],
+        later=ints[3],
+    )

@@ -1,0 +1,28 @@
+"""What an engine adds to a prompt beyond its operators; it holds nobody else up."""
+
+from __future__ import annotations
+
+from racktwin.engine.epoch import Epoch
+from racktwin.engine.step import Step
+from racktwin.models.architecture import Architecture, Experts, LatentAttention, Recurrent
+
+
+def reading(epoch: Epoch, step: Step) -> float:
+    """Time of a prompt from start to end over that of its steps, aggregated, 1."""
+    kinds = step.architecture.kinds
+    routed = any(isinstance(layer.feedforward, Experts) for layer in kinds)
+    hopper = step.cluster.chip.family == "hopper"
+    found = epoch.prefill * (epoch.prefill_hopper if hopper else 1.0)
+    return found * (epoch.prefill_experts if routed else 1.0)
+
+
+def launching(epoch: Epoch, architecture: Architecture) -> float:
+    """Host time of a prompt in layers with latent or recurrent attention, s."""
+    special = (LatentAttention, Recurrent)
+    layers = sum(isinstance(layer.mixer, special) for layer in architecture.layers)
+    return layers * epoch.launch
+
+
+def reply(epoch: Epoch, architecture: Architecture) -> float:
+    """Seconds before the first token of a request that are no step's, where decode is not apart."""
+    return epoch.first_token + launching(epoch, architecture)
