@@ -268,6 +268,70 @@ class Celsius(Quantity):
     example = "45 °C"
 
 
+class Kelvins(Quantity):
+    """A temperature difference, kelvin."""
+
+    units = {"K": 1.0}  # noqa: RUF012
+    shown = ("K",)
+    most = 1000.0
+    example = "4 K"
+
+
+class Flow(Quantity):
+    """Volume of a liquid over time, m³/s."""
+
+    units = {"m³/s": 1.0, "m3/s": 1.0, "l/s": 1e-3, "l/min": 1e-3 / 60, "L/min": 1e-3 / 60}  # noqa: RUF012
+    shown = ("l/min",)
+    most = 100.0
+    example = "120 l/min"
+
+    @classmethod
+    def si(cls) -> str:
+        return "m³/s"
+
+
+class Pressure(Quantity):
+    """Pressure, pascal."""
+
+    units = scaled("Pa", "kM") | {"bar": 1e5, "mbar": 100.0}
+    shown = ("Pa", "kPa", "bar")
+    most = 1e8
+    example = "2.4 bar"
+
+
+class ThermalResistance(Quantity):
+    """Temperature rise over heat, K/W."""
+
+    units = scaled("K/W", "m") | {"K/kW": 1e-3}
+    shown = ("mK/W", "K/W")
+    most = 1e3
+    zero = False
+    example = "0.03 K/W"
+
+
+class Metres(Quantity):
+    """Length or altitude, metres."""
+
+    units = scaled("m", "mk")
+    shown = ("m",)
+    least = -500.0
+    most = 1e5
+    example = "305 m"
+
+
+class CarbonIntensity(Quantity):
+    """Carbon dioxide of electricity, kilograms per kWh."""
+
+    units = {"kg/kWh": 1.0, "g/kWh": 1e-3, "t/MWh": 1.0, "kg/MWh": 1e-3}  # noqa: RUF012
+    shown = ("g/kWh",)
+    most = 10.0
+    example = "370 g/kWh"
+
+    @classmethod
+    def si(cls) -> str:
+        return "kg/kWh"
+
+
 class Dollars(Quantity):
     """An amount of US dollars per something; the sign stands before the number."""
 
@@ -275,14 +339,14 @@ class Dollars(Quantity):
     def read(cls, text: Any) -> Self | str:
         if not isinstance(text, str):
             return super().read(text)
-        given = text.strip()
+        given = text.strip().replace("-$", "$-", 1)
         if given.startswith("."):  # the shell has read $3 of '$3.50' as its third argument
             return f"{given!r} has lost its dollars; quote it: {cls.example!r}"
         return super().read(given.removeprefix("$").removeprefix("USD"))
 
     @classmethod
     def join(cls, number: str, unit: str) -> str:
-        return f"${number}{unit}"
+        return f"-${number[1:]}{unit}" if number.startswith("-") else f"${number}{unit}"
 
     def text(self, digits: int = 4, shown: tuple[str, ...] | None = None) -> str:
         cents = f"{float(self):.2f}"
@@ -305,5 +369,6 @@ class Tariff(Dollars):
 
     units = {"/kWh": 1.0, "/MWh": 1e-3, "USD/kWh": 1.0}  # noqa: RUF012
     shown = ("/kWh",)
+    least = -100.0  # markets pay for taking power
     most = 100.0
     example = "$0.07/kWh"

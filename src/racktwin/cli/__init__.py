@@ -21,7 +21,7 @@ VERBS = {
     "capacity": "the load a deployment sustains within its objectives, or what a load takes",
     "collective": "what nccl-tests should print on a fabric, why, and what a run of it lacks",
     "fabric": "switches, cables, bandwidth and faults of a fabric; traffic of several jobs on it",
-    "power": "watts from the chips to the meter: losses, limits, lost feeds, swings and smoothing",
+    "power": "watts from the chips to the meter, limits, swings, cooling, PUE, water, carbon and cost",
     "fit": "does a model load: weights, room for KV, largest context",
     "quantize": "a checkpoint in NVFP4, what that costs it, and what a checkpoint holds",
     "show": "clusters, racks, chips, models, engines, and the source of every figure",
@@ -33,6 +33,7 @@ SECOND = {
     },
     "power": {
         "budget": "what a cluster draws part by part, and which limit of its chain binds first",
+        "year": "PUE, water, energy, carbon and cost of a year of weather, hour by hour",
     },
 }
 BAD_INPUT = 2

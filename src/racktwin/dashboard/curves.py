@@ -1,4 +1,4 @@
-"""A chart of curves over one axis that starts at zero."""
+"""A chart of curves over one axis that starts at zero, or below it where values do."""
 
 from __future__ import annotations
 
@@ -28,17 +28,18 @@ def curves(
     """
     finite = [each for row in rows.values() for each in row if math.isfinite(each)]
     finite += [] if limit is None else [limit]
-    marks_x, marks_y = ticks(max(xs, default=1.0)), ticks(max(finite, default=1.0), 4)
+    marks_x, marks_y = ticks(max(xs, default=1.0)), _marks(finite)
+    height = marks_y[-1] - marks_y[0]
 
     def place(x: float, y: float) -> tuple[float, float]:
         return (
             LEFT + x / marks_x[-1] * (WIDTH - LEFT - RIGHT),
-            HEIGHT - BOTTOM - y / marks_y[-1] * (HEIGHT - BOTTOM - TOP),
+            HEIGHT - BOTTOM - (y - marks_y[0]) / height * (HEIGHT - BOTTOM - TOP),
         )
 
     marks = []
     for value in marks_x:
-        x, bottom = place(value, 0.0)
+        x, bottom = place(value, marks_y[0])
         marks.append(svg.line(x, TOP, x, bottom, "grid"))
         marks.append(svg.words(x, bottom + 16, f"{value:,g}", "middle"))
     for value in marks_y:
@@ -46,7 +47,7 @@ def curves(
         marks.append(svg.line(left, y, WIDTH - RIGHT, y, "grid"))
         marks.append(svg.words(left - 8, y + 4, f"{value:,g}", "end"))
     if at is not None:
-        x, bottom = place(at, 0.0)
+        x, bottom = place(at, marks_y[0])
         marks.append(svg.line(x, TOP, x, bottom, "limit"))
     if limit is not None:
         left, y = place(0.0, limit)
@@ -59,6 +60,16 @@ def curves(
         marks.append(svg.curve(points, colour, name))
     marks += _legend(list(rows)) if len(rows) > 1 else []
     return svg.drawing(WIDTH, HEIGHT, marks, f"{up} against {across}")
+
+
+def _marks(values: Sequence[float]) -> list[float]:
+    """Round numbers around all values and zero."""
+    least, most = min(values, default=0.0), max(values, default=1.0)
+    if least >= 0:
+        return ticks(most, 4)
+    step = ticks(max(most, -least), 4)[1]
+    above = math.ceil(max(most, 0.0) / step)
+    return [step * index for index in range(math.floor(least / step), above + 1)]
 
 
 def _legend(names: Sequence[str]) -> list[str]:

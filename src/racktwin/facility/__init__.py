@@ -1,1 +1,1 @@
-"""Watts from the chips to the meter: power chain, swings, smoothing."""
+"""Watts from the chips to the meter and out into the weather: chain, swings, cooling, cost."""
