@@ -27,9 +27,9 @@ def test_parts_add_up_to_the_meter():
 
 
 def test_published_range_of_liquid_cooled_halls():
-    """Hyperscale liquid halls publish about 1.15 (thermal_room), new ones less."""
+    """Hyperscale liquid halls publish about 1.15 (thermal_room) with a UPS; this hall has none."""
     for climate in ("phoenix", "wisconsin", "singapore", "dublin"):
-        assert 1.06 < made(climate).year.pue < 1.15
+        assert 1.02 < made(climate).year.pue < 1.15
 
 
 def test_evaporating_all_heat_takes_the_published_water():

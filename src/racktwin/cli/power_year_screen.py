@@ -17,7 +17,7 @@ from racktwin.units import Flow, Watts
 
 NAMES = {
     "it": "IT",
-    "distribution": "power chain",
+    "power_chain": "power chain",
     "coolant_pumps": "coolant pumps",
     "water_pumps": "water pumps",
     "air_handlers": "air handlers",

@@ -85,15 +85,14 @@ def hall(cluster: Cluster, plant: Plant, lost: Lost | None = None) -> Hall:
     outside = sized(plant.air.plant, in_air * (1 + plant.air.fans), lost.coolers, lost.chillers)
     asked = loop.flow(plant.inlet, rack) if loop else 0.0
     needed, flow, working = 0, 0.0, 0
+    liquid = float(limit.liquid[0])
     if loop:
         loop.check_inlet(plant.inlet)
-        liquid = float(limit.liquid[0])
         needed = plant.exchange.units or _units(cluster, plant, loop, rack, liquid)
         working = max(0, needed + plant.exchange.spare - lost.exchangers)
         if not working:
             raise BadInput([Finding("--lose", "no exchanger is left: see the transient")], "power")
         flow = _flow(plant, loop, asked, rack, working / cluster.racks)
-    liquid = float(limit.liquid[0])
     unit = plant.exchange
     own = coolant(loop.coolant if loop else "water").capacity(plant.inlet)
     rated = float(unit.flow * own)

@@ -82,7 +82,7 @@ class Steady(msgspec.Struct, frozen=True, kw_only=True):
 def steady(hall: Hall, heat: Heat, weather: Weather) -> Steady:
     """The loop at a heat by hour under a weather; what is lacking shows as temperature."""
     zero = np.zeros(np.broadcast(heat.it, weather.dry).shape)
-    heat = Heat(*(each + zero for each in (heat.it, heat.liquid, heat.air, heat.gpu)))
+    heat = Heat(*(row + zero for row in msgspec.structs.astuple(heat)))
     plant = hall.plant
     pumps = hall.pump_power + zero
     liquid, handled_heat, water_pumps = None, heat.air, zero

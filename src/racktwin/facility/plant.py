@@ -95,9 +95,7 @@ class Wet(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Plant(msgspec.Struct, frozen=True, kw_only=True):
-    """All of it. inlet: °C of the racks' coolant; volume: litres of facility water for each kW.
-
-    """
+    """All of it. inlet: °C of the racks' coolant; volume: litres of facility water for each kW."""
 
     name: str = ""
     title: str
