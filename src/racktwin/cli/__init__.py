@@ -21,7 +21,7 @@ VERBS = {
     "capacity": "the load a deployment sustains within its objectives, or what a load takes",
     "collective": "what nccl-tests should print on a fabric, why, and what a run of it lacks",
     "fabric": "switches, cables, bandwidth and faults of a fabric; traffic of several jobs on it",
-    "power": "watts from the chips to the meter, limits, swings, cooling, PUE, water, carbon and cost",
+    "power": "watts from the chips to the meter, limits, swings; cooling, PUE, carbon and cost",
     "fit": "does a model load: weights, room for KV, largest context",
     "quantize": "a checkpoint in NVFP4, what that costs it, and what a checkpoint holds",
     "show": "clusters, racks, chips, models, engines, and the source of every figure",

@@ -43,8 +43,8 @@ def power_year(
         Print JSON (schema racktwin/power-year/1) instead of a screen.
     """
     from racktwin.cli.console import print_json, print_screen
-    from racktwin.cli.year_folder import year_files
     from racktwin.cli.power_year_screen import screen
+    from racktwin.cli.year_folder import year_files
     from racktwin.dashboard.chart_file import check_chart_file, write_chart_file
     from racktwin.dashboard.year_charts import overhead_chart
     from racktwin.export.folder import check_folder, write_folder
