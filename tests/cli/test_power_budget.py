@@ -75,7 +75,7 @@ def test_every_finding_at_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert said.startswith("power budget: 6 findings")
     assert "did you mean 'rack'?" in said
     assert "'site=1M': '1M': 'M' is not a unit of watts; did you mean '1 MW'?" in said
-    assert "GB300 draws 235 W idle, 1.4 kW at most" in said
+    assert "GB300 draws 205 W idle, 1.4 kW at most" in said
     assert "'feed:C': expected feed:A or feed:B" in said
     assert "'rwo' is not known; did you mean 'row'?" in said
     assert "expected idle, full or a share, found '9'" in said
@@ -84,14 +84,14 @@ def test_every_finding_at_once(capsys: pytest.CaptureFixture[str]) -> None:
 def test_budgets_below_idle(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """On the command line, and in a file with the lines they stand on."""
     said = refused(capsys, CLUSTER, "--budget", "rack=15kW,site=9MW")
-    assert "rack: 15 kW is below the 39.4 kW that it draws idle" in said
+    assert "rack: 15 kW is below the 37.2 kW that it draws idle" in said
     path = tmp_path / "mine.yaml"
     path.write_text(
         "extends: azure-nd-gb300-v6\nfacility:\n  budgets:\n    rack: 20 kW\n    site: 1 MW\n"
     )
     said = refused(capsys, str(path))
     assert f"{path}: 2 findings" in said
-    assert "line 4   facility.budgets.rack: rack: 20 kW is below the 39.4 kW" in said
+    assert "line 4   facility.budgets.rack: rack: 20 kW is below the 37.2 kW" in said
     assert "line 5   facility.budgets.site: site: 1 MW is below" in said
 
 

@@ -58,8 +58,8 @@ def test_a_rack_by_hand(machine: Cluster) -> None:
 def test_idle_and_partial_loads(machine: Cluster) -> None:
     """Of a tray only GPUs and CPUs follow the load."""
     idle, part = of(machine, load=0.0), of(machine, load=0.7)
-    assert node(idle, "tray").watts / 1152 == pytest.approx(4 * 235 + 2 * (50 + 80) + 4 * 46 + 80)
-    assert part.each.gpu == pytest.approx(235 + 0.7 * (1400 - 235))
+    assert node(idle, "tray").watts / 1152 == pytest.approx(4 * 205 + 2 * (50 + 80) + 4 * 46 + 80)
+    assert part.each.gpu == pytest.approx(205 + 0.7 * (1400 - 205))
     assert part.each.cpu == pytest.approx(50 + 0.7 * (420 - 50))
     assert node(part, "NVLink switch").watts == node(idle, "NVLink switch").watts
 

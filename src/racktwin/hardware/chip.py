@@ -18,6 +18,7 @@ class Chip(msgspec.Struct, frozen=True, kw_only=True):
         engine sees it (nvidia-smi memory.total).
     memory_bandwidth: HBM peak, B/s; nvlink: B/s each way.
     tdp, idle_power: W; joules_per_flop: format -> J/FLOP; joules_per_byte: HBM, J/B.
+    power_map: name of the measured watts of kernels, '' where a formula stands in.
     tables: name of the measured kernel tables; sms: streaming multiprocessors; l2: bytes.
     """
 
@@ -39,6 +40,7 @@ class Chip(msgspec.Struct, frozen=True, kw_only=True):
     idle_power: Watts
     joules_per_byte: JoulesPerByte
     joules_per_flop: dict[str, JoulesPerFlop]
+    power_map: str = ""
 
 
 class Cpu(msgspec.Struct, frozen=True, kw_only=True):

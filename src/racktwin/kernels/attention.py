@@ -94,7 +94,8 @@ def attention_efficiency(
         found = None if table is None else nearest(table, phase, shape)
         if found:
             grid, rule = found
-            return Efficiency("measured", f"{tables.name} {what} {framework}{rule}", grid)
+            named = f"{tables.name} {what} {framework}{rule}"
+            return Efficiency("measured", named, grid, family=f"attention {phase}")
     return generic("attention", what)
 
 
@@ -137,5 +138,6 @@ def encoder_efficiency(
         rule = "" if far[row] < 1e-9 else f" heads {counts[row]:.0f}x{dims[row]:.0f}"
         rule += "" if not rule else f" for {heads}x{head_dim}"
         name = f"{tables.name} encoder attention {framework}{rule}"
-        return Efficiency("measured", name, shifted(table.grid(row), 0, counts[row] / heads))
+        grid = shifted(table.grid(row), 0, counts[row] / heads)
+        return Efficiency("measured", name, grid, family="encoder")
     return generic("attention", "encoder attention")

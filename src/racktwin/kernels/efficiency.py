@@ -12,6 +12,7 @@ from racktwin.estimate import Evidence, EvidenceKind
 from racktwin.kernels.grid import Grid
 from racktwin.kernels.priced import Priced
 from racktwin.kernels.roofline import Array, Sizes, Work, seconds
+from racktwin.kernels.watts import power_map
 
 if TYPE_CHECKING:
     from racktwin.hardware.chip import Chip
@@ -23,6 +24,7 @@ class Efficiency(msgspec.Struct, frozen=True):
     grid: efficiency over what varies; None when it is `flat` (a fraction) everywhere, behind a
         `launch` (s).
     kind, name: the evidence, as a price will carry it.
+    family: of operators whose watts were measured, '' for one without (`kernels.watts`).
     """
 
     kind: EvidenceKind
@@ -30,18 +32,29 @@ class Efficiency(msgspec.Struct, frozen=True):
     grid: Grid | None = None
     flat: float = 1.0
     launch: float = 0.0
+    family: str = ""
 
     def price(self, tasks: Work | Sequence[Work], chip: Chip, *sizes: Sizes) -> Priced:
         """The price of `tasks`, one behind the other; `sizes`: coordinates on the grid's axes."""
-        first, *rest = (tasks,) if isinstance(tasks, Work) else tasks
+        works = (tasks,) if isinstance(tasks, Work) else tuple(tasks)
+        first, *rest = works
         least, flops, moved = seconds(first, chip), first.flops, first.bytes
-        joules = chip.joules_per_flop[first.dtype] * flops
         for each in rest:
             least, flops = least + seconds(each, chip), flops + each.flops
             moved = moved + each.bytes
-            joules = joules + chip.joules_per_flop[each.dtype] * each.flops
         time, evidence = self._stretched(least, sizes)
-        return Priced(time, flops, moved, joules + chip.joules_per_byte * moved, evidence)
+        return Priced(time, flops, moved, self._joules(works, chip, time), evidence)
+
+    def _joules(self, works: Sequence[Work], chip: Chip, time: Array) -> Array:
+        """Energy above idle of `works` in `time` (s), J: as measured, else by the constants."""
+        known = power_map(chip.power_map) if self.family and chip.power_map else None
+        if known is not None and self.family in known:
+            return known.joules(self.family, works, time)
+        joules: Array = np.zeros_like(time)
+        for each in works:
+            joules = joules + chip.joules_per_flop[each.dtype] * each.flops
+            joules = joules + chip.joules_per_byte * each.bytes
+        return joules
 
     def _stretched(self, least: Array, sizes: tuple[Sizes, ...]) -> tuple[Array, Evidence]:
         """The time of a kernel whose roofline is `least` (s), and what it rests on."""

@@ -68,7 +68,7 @@ def experts_efficiency(
             rule += "" if load == imbalance else f" for {imbalance}"
             rule += "" if names == [dtype] else f" ({dtype} weights)"
             what = f"{tables.name} experts {' or '.join(names)} {load}"
-            return Efficiency(kind, what + rule, grid)
+            return Efficiency(kind, what + rule, grid, family=f"experts {names[0]}")
     return generic("experts", f"experts {dtype}")
 
 

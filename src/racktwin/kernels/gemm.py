@@ -13,6 +13,7 @@ from collections.abc import Container
 
 import numpy as np
 
+from racktwin.estimate import EvidenceKind
 from racktwin.kernels import dtype as formats
 from racktwin.kernels.efficiency import Efficiency
 from racktwin.kernels.generic import generic
@@ -65,9 +66,9 @@ def gemm_efficiency(
     if tables is None or not grids:
         return generic("gemm", f"gemm {dtype}")
     rule += " less quantising" if quantised else ""
-    return Efficiency(
-        "measured" if native else "formula", f"{tables.name} gemm {name}{rule}", fastest(grids)
-    )
+    kind: EvidenceKind = "measured" if native else "formula"
+    what = f"{tables.name} gemm {name}{rule}"
+    return Efficiency(kind, what, fastest(grids), family=f"gemm {name}")
 
 
 def _slice(table: Table, n: float, k: float) -> Grid:

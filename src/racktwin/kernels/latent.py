@@ -73,7 +73,9 @@ def latent_efficiency(
         row = None if table is None else table.row(narrow)
         if table is not None and row is not None:
             grid = table.grid(row).fixed(0, shape.heads)
-            return Efficiency("measured", f"{tables.name} mla {phase} {framework}", grid)
+            family = "latent decode" if phase == "decode" else "attention prefill"
+            name = f"{tables.name} mla {phase} {framework}"
+            return Efficiency("measured", name, grid, family=family)
     return generic("attention", f"mla {phase}")
 
 
@@ -86,4 +88,5 @@ def absorb_efficiency(
     grids = [table.grid(0).fixed(0, heads) for table in found if table is not None]
     if tables is None or not grids:
         return generic("gemm", "mla absorb")
-    return Efficiency("measured", f"{tables.name} mla absorb {name}", fastest(grids))
+    what = f"{tables.name} mla absorb {name}"
+    return Efficiency("measured", what, fastest(grids), family="latent products")

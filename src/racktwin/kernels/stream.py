@@ -14,4 +14,6 @@ def stream_efficiency(tables: Tables | None) -> Efficiency:
     grids = [table.grid(0) for table in found if table is not None]
     if tables is None or not grids:
         return generic("stream", "elementwise")
-    return Efficiency("measured", f"{tables.name} elementwise", fastest(grids))
+    return Efficiency(
+        "measured", f"{tables.name} elementwise", fastest(grids), family="elementwise"
+    )
