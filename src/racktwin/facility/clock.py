@@ -77,15 +77,16 @@ def capped(work: Work, cap: ArrayLike, locked: float = 1.0) -> Run:
 
     At the lowest clock it stays, whatever it then draws: a cap below that cannot be kept.
     """
-    shape = np.broadcast_shapes(work.core.shape, np.shape(cap))
+    most = np.asarray(cap, float)
+    shape = np.broadcast_shapes(work.core.shape, most.shape)
     low = np.full(shape, float(law().floor))
     high = np.full(shape, max(locked, float(law().floor)))
     free = at_clock(work, high)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        fits = at_clock(work, middle).watts <= cap
+        fits = at_clock(work, middle).watts <= most
         low, high = np.where(fits, middle, low), np.where(fits, high, middle)
-    clock = np.where(free.watts <= cap, free.clock, low)
+    clock = np.where(free.watts <= most, free.clock, low)
     return at_clock(work, clock)
 
 
