@@ -33,6 +33,7 @@ SECOND = {
     },
     "power": {
         "budget": "what a cluster draws part by part, and which limit of its chain binds first",
+        "swings": "power over a job at 1 ms, storage and smoothing, against a utility's limits",
         "year": "PUE, water, energy, carbon and cost of a year of weather, hour by hour",
     },
 }
