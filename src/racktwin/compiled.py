@@ -24,6 +24,7 @@ import numpy as np
 from numba.core import compiler as numba_compiler
 from numba.core import sigutils as numba_sigutils
 from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler_lock import global_compiler_lock
 
 F = TypeVar("F", bound=Callable[..., object])
 compiling: Any = numba_compiler
@@ -79,6 +80,10 @@ class Compiler:
 
     def _at_level(self, made: Any, whole: Callable[[Any], object], signature: Any) -> object:
         """Compile for a signature: as a part when that is asked for by another's compilation."""
+        with global_compiler_lock:  # of numba: what is being compiled is so for all threads
+            return self._as_asked(made, whole, signature)
+
+    def _as_asked(self, made: Any, whole: Callable[[Any], object], signature: Any) -> object:
         types, _ = signatures.normalize_signature(signature)
         if Compiler.within:
             return self._part(made, types)

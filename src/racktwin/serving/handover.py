@@ -134,7 +134,9 @@ def depart(decode: Side, hand: Handover, scope: int, time: float) -> bool:
             return False
         place = hand.lines[scope, HEAD]
         cache = hand.queue[place]
-        replica = route(state, rules, decode.policy, cache.number, cache.prompt, scope)
+        replica = route(
+            state, rules, decode.policy, cache.number, cache.prompt, scope, state.window[:0]
+        )
         if replica < 0:
             return True
         rank = emptiest(decode, hand, replica)

@@ -12,9 +12,10 @@ from racktwin.serving.batching import Draft
 from racktwin.serving.clock import Clock
 from racktwin.serving.compiled import compiled
 from racktwin.serving.completion import end_step
-from racktwin.serving.fleet import IDLE, Rules, State
+from racktwin.serving.fleet import IDLE, Floats, Rules, State
 from racktwin.serving.flow import HELD, SEEN, Flow, next_arrival, release, take_arrival
 from racktwin.serving.kernel import advance, begin, enqueue
+from racktwin.serving.lag import LAGGING, Lag, catch_up
 from racktwin.serving.recovery import (
     hold,
     leave_drained,
@@ -24,7 +25,7 @@ from racktwin.serving.recovery import (
     to_compute,
 )
 from racktwin.serving.resize import held_metric, tick
-from racktwin.serving.router import deal, route
+from racktwin.serving.router import deal, noted, route
 from racktwin.serving.sharing import room_for_units
 from racktwin.serving.standing import DRAINED, FAILED, NEXT, OPENED, Standing, next_change
 
@@ -69,13 +70,48 @@ def come(
 
     other: the pool that gives the answer: the same one, when it gives whole answers, or another.
     """
+    target = choose(state, other, rules, flow, policy, number, time, state.window[:0])
+    if target >= 0:
+        place(state, rules, flow, policy, number, time, target, whole)
+
+
+@compiled
+def choose(
+    state: State,
+    other: State,
+    rules: Rules,
+    flow: Flow,
+    policy: int,
+    number: int,
+    time: float,
+    held: Floats,
+) -> int:
+    """The replica a request that comes at `time`, s, goes to; -1: it is held.
+
+    held: see `router.route`.
+    """
     take_arrival(flow, number)
-    prompt, left = to_compute(flow, number)
     scope = deal(state, other)
     if scope < 0:
         hold(flow, number, time)
-        return
-    target = route(state, rules, policy, number, prompt, scope)
+        return -1
+    prompt, _ = to_compute(flow, number)
+    return route(state, rules, policy, number, prompt, scope, held)
+
+
+@compiled
+def place(
+    state: State,
+    rules: Rules,
+    flow: Flow,
+    policy: int,
+    number: int,
+    time: float,
+    target: int,
+    whole: bool,
+) -> None:
+    """Send a request to replica `target` at `time`, s."""
+    prompt, left = to_compute(flow, number)
     slot = enqueue(
         state,
         rules,
@@ -123,21 +159,26 @@ def run_routed(
     policy: int,
     releasing: bool,
     until: float,
+    lag: Lag,
 ) -> bool:
     """Go on until all arrivals, changes and steps before `until` (s) are done.
 
     releasing: completions let requests in, so replicas go step by step in the order of time. At
     the same time steps end, replicas come and go, requests arrive, steps begin.
+    lag: of the replicas; only while not `releasing`.
     False when slots or room for results ran out: give more, and call again.
     """
+    lag.quiet[:] = 0.0
+    lags = not releasing and policy in LAGGING
+    lags = lags and stand.times[NEXT] == np.inf and stand.marks[DRAINED] == 0
     while True:
         time, number = next_arrival(flow)
         soonest = min(time, stand.times[NEXT])
         if not releasing:
-            for replica in range(len(state.replicas)):
-                if state.replicas[replica].busy and state.replicas[replica].now <= soonest:
-                    bound = min(soonest, until)
-                    advance(state, rules, clock, draft, replica, bound)
+            if lags and (number < 0 or time >= until):
+                lag.quiet[:] = 0.0
+            bound = min(soonest, until)
+            catch_up(state, rules, clock, draft, lag, policy, soonest, bound, lags)
         else:
             replica, at, ends = first_to_step(state)
             if ends and at <= soonest and at <= until:
@@ -156,6 +197,7 @@ def run_routed(
             if number < 0 and until == np.inf and at_rest(state, flow):
                 return True
             alter(state, rules, flow, stand, change)
+            lag.quiet[:] = 0.0
             continue
         if number < 0 or time >= until:
             return True
@@ -164,4 +206,10 @@ def run_routed(
         tokens = flow.prompt[number] + flow.output[number]
         if rules.unit and not room_for_units(state, rules, tokens):
             return False
-        come(state, state, rules, flow, policy, number, time, True)
+        held = lag.held[:0] if releasing else lag.held
+        target = choose(state, state, rules, flow, policy, number, time, held)
+        if target >= 0:
+            if lags:
+                advance(state, rules, clock, draft, target, time)
+            place(state, rules, flow, policy, number, time, target, True)
+            lag.quiet[target], lag.held[target] = time, noted(state, policy, target)

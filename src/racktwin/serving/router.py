@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from racktwin.serving.compiled import compiled, inlined
-from racktwin.serving.fleet import BASE, EACH, NEXT, OPEN, SCOPES, TURN, Rules, State
+from racktwin.serving.fleet import BASE, EACH, NEXT, OPEN, SCOPES, TURN, Floats, Rules, State
 from racktwin.serving.sharing import prefix_on, prefix_units
 
 ROUTERS = (
@@ -26,7 +26,7 @@ ROUTERS = (
     "kv_aware",
 )
 ALIKE = {"cache_aware": "kv_aware"}  # what stands for a router that deployments name otherwise
-LEAST_KV, POWER_OF_TWO, INPUT_BALANCED, PREFIX_AWARE, KV_AWARE = range(2, 7)
+LEAST_OUTSTANDING, LEAST_KV, POWER_OF_TWO, INPUT_BALANCED, PREFIX_AWARE, KV_AWARE = range(1, 7)
 LONGER = float(1 << 32)  # requests that one more unit of prefix outweighs: all
 
 
@@ -40,13 +40,19 @@ def mixed(value: np.uint64) -> np.uint64:
 
 
 @inlined
-def load(state: State, rules: Rules, policy: int, replica: int) -> float:
+def load(state: State, policy: int, replica: int) -> float:
     """What a policy compares: requests, tokens cached or to prefill, tokens to prefill."""
     if policy == LEAST_KV:
         return state.replicas[replica].context + state.replicas[replica].pending
     if policy == INPUT_BALANCED:
         return float(state.replicas[replica].pending)
     return float(state.replicas[replica].outstanding)
+
+
+@inlined
+def noted(state: State, policy: int, replica: int) -> float:
+    """What a policy compares, infinite where no request may go."""
+    return np.inf if state.replicas[replica].closed else load(state, policy, replica)
 
 
 @compiled
@@ -93,10 +99,12 @@ def next_in_turn(state: State, scope: int, begin: int, size: int) -> int:
 
 
 @compiled
-def route(state: State, rules: Rules, policy: int, number: int, prompt: int, scope: int) -> int:
+def route(
+    state: State, rules: Rules, policy: int, number: int, prompt: int, scope: int, held: Floats
+) -> int:
     """The replica of a scope that request `number` of `prompt` tokens goes to.
 
-    Ties go to the lowest index; -1 when none is open.
+    held: see `noted`, or nothing. Ties go to the lowest index; -1 when none is open.
     """
     size = len(state.replicas) // scopes(state)
     begin, opened = scope * size, state.counts[SCOPES + EACH * scope + OPEN]
@@ -109,17 +117,15 @@ def route(state: State, rules: Rules, policy: int, number: int, prompt: int, sco
         one = nth_open(state, begin, size, opened, np.int64(drawn % np.uint64(opened)))
         drawn = drawn >> np.uint64(32)
         other = nth_open(state, begin, size, opened, np.int64(drawn % np.uint64(opened)))
-        lighter = load(state, rules, policy, other) < load(state, rules, policy, one)
+        lighter = load(state, policy, other) < load(state, policy, one)
         return other if lighter else one
     if policy >= PREFIX_AWARE:
         return route_by_prefix(state, rules, policy, number, prompt, begin, begin + size)
     chosen, least = -1, np.inf
     for replica in range(begin, begin + size):
-        if state.replicas[replica].closed:
-            continue
-        held = load(state, rules, policy, replica)
-        if held < least:
-            chosen, least = replica, held
+        own = held[replica] if len(held) else noted(state, policy, replica)
+        if own < least:
+            chosen, least = replica, own
     return chosen
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from racktwin.serving.fleet import EACH, NEXT, SCOPES, TURN, Floats, Ints, Rules
 from racktwin.serving.flow import AGAIN, AWAY, HEAP, HELD, OPEN, SEEN, SIZE, STREAM, Flow, push
 from racktwin.serving.kernel import run_round_robin
+from racktwin.serving.lag import Lag
 from racktwin.serving.outages import Recovery
 from racktwin.serving.pool import Pool
 from racktwin.serving.routed import run_routed
@@ -292,6 +293,7 @@ class Routed:
     ) -> None:
         self.pools, self.window, self.sink = {"serve": pool}, window, sink
         self.policy = policy
+        self.lag = Lag(np.zeros(pool.replicas), np.zeros(pool.replicas))
         self.releasing = concurrency > 0 or pool.rules.shared > 0  # replicas meet in the pool
         self.released = Released(window, concurrency, recovery)
 
@@ -345,6 +347,7 @@ class Routed:
                 self.policy,
                 self.releasing,
                 until,
+                self.lag,
             )
             self.sink(pool.take())
             self.released.marks[SEEN] = 0

@@ -20,6 +20,7 @@ FINE = 200  # classes of a histogram per factor e: each is 0.5 % wide
 LEAST, MOST = 1e-6, 1e6  # s that the classes reach from and to
 CLASSES = math.ceil(FINE * math.log(MOST / LEAST)) + 1
 EXACT = 200_000  # requests whose figures are kept one by one
+SPARSE = 4  # times as many classes as cases: cases are added one by one
 GROUPS = 16  # of batches, for the interval of a mean
 
 
@@ -105,8 +106,11 @@ class Sample:
             self.sums[index, here] += np.bincount(mine, whole, rows)
             self.counts[index, here] += np.bincount(mine, weight, rows)
             flat = mine * CLASSES + class_of(values)
-            made = np.bincount(flat, weight, rows * CLASSES)
-            self.classes[index, here] += made.reshape(rows, CLASSES)
+            classes = self.classes[index, here].reshape(-1)
+            if SPARSE * len(flat) < len(classes):
+                np.add.at(classes, flat, 1.0 if weight is None else weight)
+            else:
+                classes += np.bincount(flat, weight, len(classes))
 
     def widen(self, size: int) -> None:
         """Batches of at least `size` requests."""
