@@ -149,6 +149,34 @@ def at_rest(state: State, flow: Flow) -> bool:
 
 
 @compiled
+def take_step(
+    state: State,
+    rules: Rules,
+    clock: Clock,
+    draft: Draft,
+    flow: Flow,
+    stand: Standing,
+    soonest: float,
+    until: float,
+) -> bool:
+    """End or begin the first step that does so before `soonest` and `until`, s; False: none does.
+
+    One that ends at the same time is among them.
+    """
+    replica, at, ends = first_to_step(state)
+    if ends and at <= soonest and at <= until:
+        end_step(state, rules, replica)
+        collect(state, flow)
+        if stand.marks[DRAINED]:
+            leave_drained(state, rules, stand)
+        return True
+    if replica >= 0 and at < soonest and at < until:
+        begin(state, rules, clock, draft, replica, at)
+        return True
+    return False
+
+
+@compiled
 def run_routed(
     state: State,
     rules: Rules,
@@ -179,17 +207,8 @@ def run_routed(
                 lag.quiet[:] = 0.0
             bound = min(soonest, until)
             catch_up(state, rules, clock, draft, lag, policy, soonest, bound, lags)
-        else:
-            replica, at, ends = first_to_step(state)
-            if ends and at <= soonest and at <= until:
-                end_step(state, rules, replica)
-                collect(state, flow)
-                if stand.marks[DRAINED]:
-                    leave_drained(state, rules, stand)
-                continue
-            if replica >= 0 and at < soonest and at < until:
-                begin(state, rules, clock, draft, replica, at)
-                continue
+        elif take_step(state, rules, clock, draft, flow, stand, soonest, until):
+            continue
         if stand.marks[DRAINED]:
             leave_drained(state, rules, stand)
         change = stand.times[NEXT]
