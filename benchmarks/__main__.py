@@ -7,7 +7,7 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import collective, fabric, numerics, search, shell, simulate
+from benchmarks import collective, fabric, numerics, power, search, shell, simulate
 from benchmarks.registry import Benchmark, NotYet, measure
 
 ALL = [
@@ -16,6 +16,7 @@ ALL = [
     *simulate.BENCHMARKS,
     *fabric.BENCHMARKS,
     *collective.BENCHMARKS,
+    *power.BENCHMARKS,
     *numerics.BENCHMARKS,
 ]
 

@@ -87,7 +87,8 @@ class Gathered:
             for each in fault.findings:
                 inside = "/" in fault.source or "." in fault.source
                 named = f"{fault.source}: {each}" if inside else each.message
-                self.findings.append(Finding(key, named))
+                own = key if inside or not each.key.startswith("--") else each.key
+                self.findings.append(Finding(own, named))
             return None
 
     def done(self, verb: str) -> None:
@@ -103,9 +104,21 @@ def read_hall(name: str, wish: HallWish, gathered: Gathered) -> tuple[Cluster, P
         whole = cluster
         size = "--racks" if wish.nodes is None else "--nodes"
         cluster = gathered.read(size, lambda: whole.with_(wish.racks, wish.nodes))
-    inlet = gathered.read("--inlet", lambda: wish.inlet and Celsius.parse(wish.inlet, "--inlet"))
-    used = gathered.read("--plant", lambda: _plant(wish.plant or PLANT, inlet or None))
+    used = gathered.read("--plant", lambda: read_plant(wish.plant or PLANT, wish.inlet))
     return None if cluster is None or used is None else (cluster, used)
+
+
+def read_plant(name: str, inlet: str | None) -> Plant:
+    """A plant by name or file, with another inlet as typed; BadInput with both their faults."""
+    gathered = Gathered()
+    at = None if inlet is None else Celsius.read(inlet)
+    if isinstance(at, str):
+        gathered.findings.append(Finding("--inlet", at))
+        at = None
+    found = gathered.read("", lambda: _plant(name, at))
+    if gathered.findings or found is None:
+        raise BadInput(gathered.findings, "")
+    return found
 
 
 def _plant(name: str, inlet: float | None) -> Plant:
