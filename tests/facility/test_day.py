@@ -59,7 +59,8 @@ def test_a_steady_load_is_the_steady_loop(outdoors):
     ran = run(made(outdoors, start=100))
     assert ran.lines[-1, 2] == pytest.approx(300 + 900 * 0.8, rel=0.01)
     rise = 1.4 * (15 + 13.6 * (177 / 147.5) ** 0.5) / 1400
-    assert ran.lines[-1, 5] == pytest.approx(40 + 1020 * rise, abs=0.4)
+    hottest = ran.lines[-1, 5] - (40 + 1020 * rise)  # of 64 racks that vary by 13 W, 0.4 K
+    assert 0 < hottest < 1.2
     assert ran.requests == pytest.approx(0.8 * 5000 * 3600, rel=1e-3)
     assert ran.latency("tpot", 0.5) == pytest.approx(0.018, rel=0.05)
     assert ran.latency("ttft", 0.5) == pytest.approx(0.5 + 0.8**4, rel=0.05)

@@ -13,6 +13,8 @@ from racktwin.planning.hall_day import HallDay, demand_words
 from racktwin.planning.hall_day_record import record
 from racktwin.units import Joules, Seconds, Watts
 
+MWH = 3600 * 1e6  # J
+
 
 def screen(found: HallDay) -> Iterator[RenderableType]:
     """Title, power, latencies, temperatures, energy per token."""
@@ -82,7 +84,7 @@ def _facts(found: HallDay) -> Iterator[tuple[str, str]]:
     yield (
         "energy",
         (
-            f"{Joules(ran.energy).text(3)} ({ran.energy / 3.6e9:,.1f} MWh), PUE {ran.pue:.3f}, "
+            f"{Joules(ran.energy).text(3)} ({ran.energy / MWH:,.1f} MWh), PUE {ran.pue:.3f}, "
             f"{ran.tokens / ran.energy:.3g} output tokens/J"
         ),
     )

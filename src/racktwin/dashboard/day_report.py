@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 from markupsafe import Markup
+from numpy.typing import NDArray
 
 from racktwin import __version__
 from racktwin.dashboard.curves import curves
@@ -13,6 +15,8 @@ from racktwin.planning.hall_day import HallDay, demand_words
 from racktwin.planning.hall_day_record import record
 
 ACROSS = "hours"
+MWH = 3600 * 1e6  # J
+Floats = NDArray[np.float64]
 
 
 def day_report(found: HallDay) -> str:
@@ -36,7 +40,7 @@ def day_report(found: HallDay) -> str:
 def _headline(found: HallDay) -> Iterator[tuple[str, str, str]]:
     ran = found.ran
     yield f"{ran.site.max() / 1e6:,.2f} MW", "site at most", f"IT {ran.it.max() / 1e6:,.2f} MW"
-    yield f"{ran.pue:.3f}", "PUE", f"{ran.energy / 3.6e9:,.1f} MWh"
+    yield f"{ran.pue:.3f}", "PUE", f"{ran.energy / MWH:,.1f} MWh"
     yield f"{ran.tokens / ran.energy:.3g}", "output tokens/J", f"${found.electricity:,.0f}"
     seconds = f"{ran.throttled:,.0f} s"
     yield seconds, "throttled", f"of {ran.day.seconds:,} s"
@@ -61,6 +65,6 @@ def _charts(found: HallDay) -> Iterator[str]:
     yield _chart(hours, warm, "°C")
 
 
-def _chart(hours: list[float], rows: dict[str, object], up: str, limit: float | None = None) -> str:
-    shown = {name: [float(each) for each in row] for name, row in rows.items()}  # type: ignore[attr-defined]
+def _chart(hours: list[float], rows: dict[str, Floats], up: str, limit: float | None = None) -> str:
+    shown = {name: [float(each) for each in row] for name, row in rows.items()}
     return curves(hours, shown, across=ACROSS, up=up, limit=limit)

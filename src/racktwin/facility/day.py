@@ -87,7 +87,7 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def times(self) -> Floats:
         """Middle of each point, s."""
-        return (np.arange(len(self.lines)) + 0.5) * self.seconds
+        return np.asarray((np.arange(len(self.lines)) + 0.5) * self.seconds)
 
     @property
     def requests(self) -> float:
@@ -126,7 +126,7 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
         return self.requests * self.day.serving.output
 
     def latency(self, name: str, level: float) -> float:
-        """A quantile (share) of TPOT or TTFT over requests, s."""
+        """A quantile of TPOT or TTFT over requests, s; level: share, 0..1."""
         return quantile(getattr(self, name), level)
 
 

@@ -34,7 +34,7 @@ def day(
     start: int,
     steps: int,
 ) -> None:
-    """`steps` seconds from `start`; arguments and results as those of the kernel (any unit)."""
+    """`steps` seconds from `start`; cells, hall, row (any unit) and the rest as for the kernel."""
     edges = np.arange(len(hours.load)) * SECONDS
     for second in range(start, start + steps):
         load = np.interp(second, edges, hours.load)

@@ -82,7 +82,7 @@ def bins_of(latency: Floats) -> Ints:
 
 
 def quantile(bins: Floats, level: float) -> float:
-    """The latency, s, that a share `level` (0..1) of what was served is within; NaN of none."""
+    """The latency, s, that a share `level` (0..1) of `bins` (1) is within; NaN of none."""
     total = bins.sum()
     if not total:
         return float("nan")
