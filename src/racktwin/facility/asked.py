@@ -16,7 +16,8 @@ from racktwin.facility.bill import Bill, bill, grid
 from racktwin.facility.hall import Hall, Lost, hall
 from racktwin.facility.plant import Plant, plant
 from racktwin.facility.series import carbon, prices
-from racktwin.facility.weather import Weather, weather
+from racktwin.facility.transient import Transient, read_lost, transient
+from racktwin.facility.weather import Weather, steady, weather
 from racktwin.facility.year import Year, year
 from racktwin.finding import BadInput, Finding, unknown
 from racktwin.hardware import Cluster
@@ -25,6 +26,8 @@ from racktwin.units import Celsius, Fraction, Tariff
 T = TypeVar("T")
 Floats = NDArray[np.float64]
 PLANT = "warm-water"  # where nothing is said
+COLDEST, HOTTEST = -60.0, 60.0  # °C, of air anywhere
+DRIEST = 0.01  # relative humidity; no air is without water
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +74,25 @@ class YearWish(HallWish):
     load: str = "100%"
     tariff: str | None = None
     carbon: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossWish(HallWish):
+    """A hall that loses cooling, as typed.
+
+    Parameters
+    ----------
+    outdoor
+        Outdoor air: 35C.
+    humidity
+        Relative humidity of it.
+    load
+        Share of the way from idle to the limit.
+    """
+
+    outdoor: str = "35C"
+    humidity: str = "30%"
+    load: str = "100%"
 
 
 class Gathered:
@@ -173,3 +195,28 @@ def year_of(cluster: str, wish: YearWish) -> Answer:
     assert emitted is not None
     done = year(made, outdoors, float(share))
     return Answer(done, bill(done, paid, emitted), paid, emitted)
+
+
+def loss_of(cluster: str, lost: str, wish: LossWish) -> Transient:
+    """What a loss of cooling does to a cluster; BadInput with everything wrong in the question."""
+    gathered = Gathered()
+    found = read_hall(cluster, wish, gathered)
+    dry = gathered.read("--outdoor", lambda: Celsius.parse(wish.outdoor, "--outdoor"))
+    if dry is not None and not COLDEST <= dry <= HOTTEST:
+        text = f"expected {COLDEST:g} to {HOTTEST:g} °C, found {wish.outdoor}"
+        gathered.findings.append(Finding("--outdoor", text))
+    moist = gathered.read("--humidity", lambda: Fraction.parse(wish.humidity, "--humidity"))
+    load = gathered.read("--load", lambda: Fraction.parse(wish.load, "--load"))
+    made: Hall | None = None
+    if found is not None:
+        pair = found
+        made = gathered.read("--inlet", lambda: hall(*pair))
+    if made is not None:
+        whole = made
+        gathered.read("--lose", lambda: read_lost(lost, whole))
+    gathered.done("power lose")
+    assert made is not None
+    assert dry is not None
+    assert moist is not None
+    assert load is not None
+    return transient(made, lost, steady(float(dry), max(float(moist), DRIEST)), float(load))
