@@ -132,7 +132,7 @@ def transient(made: Hall, lost: str, weather: Weather, load: float = 1.0) -> Tra
         out += STEP * taken
         rows.append(state.copy())
     stored = float(capacity @ state) - start
-    times = np.arange(len(rows)) * STEP
+    times = np.asarray(np.arange(len(rows)) * STEP, dtype=np.float64)
     came = liquid * float(times[-1])
     found = np.array(rows).T
     return Transient(
