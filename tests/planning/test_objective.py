@@ -44,6 +44,13 @@ def test_power_is_that_of_the_gpu_and_its_share_of_the_rack() -> None:
     assert score("tokens_per_mw", EVERY, TERMS) == pytest.approx(expected)
 
 
+def test_carbon_is_that_of_the_meter_and_lower_is_better() -> None:
+    """370 g/kWh at PUE 1.15 over tokens/s per W."""
+    watts = score("tokens_per_mw", EVERY, TERMS)
+    grams = [-0.37 * 1.15 / 3.6e6 / each for each in watts]
+    assert score("carbon", EVERY, TERMS) == pytest.approx(grams)
+
+
 def test_latency_is_tpot_then_ttft() -> None:
     found = score("latency", EVERY, TERMS)
     assert found[0] > found[1]
@@ -54,4 +61,4 @@ def test_latency_is_tpot_then_ttft() -> None:
 def test_an_unknown_objective_gets_the_nearest_name() -> None:
     with pytest.raises(BadInput, match="did you mean 'throughput'"):
         score("throughputt", EVERY, TERMS)
-    assert set(OBJECTIVES) == {"throughput", "total", "cost", "tokens_per_mw", "latency"}
+    assert set(OBJECTIVES) == {"throughput", "total", "cost", "tokens_per_mw", "carbon", "latency"}

@@ -34,6 +34,7 @@ SECOND = {
     "power": {
         "budget": "what a cluster draws part by part, and which limit of its chain binds first",
         "swings": "power over a job at 1 ms, storage and smoothing, against a utility's limits",
+        "cost": "what tokens cost, rented and owned: dollars, joules, carbon, with intervals",
         "lose": "seconds until GPUs throttle after a loss of pumps, CDUs, coolers or chillers",
         "simulate": "a deployment that serves a day: load, power, temperature, throttling, latency",
         "year": "PUE, water, energy, carbon and cost of a year of weather, hour by hour",

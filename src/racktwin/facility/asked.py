@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from racktwin import catalog, hardware
-from racktwin.facility.bill import Bill, bill, grid
+from racktwin.facility.bill import Bill, bill
+from racktwin.facility.grid import grid
 from racktwin.facility.hall import Hall, Lost, hall
 from racktwin.facility.plant import Plant, plant
 from racktwin.facility.series import carbon, prices

@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-import functools
-
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from racktwin import catalog
-from racktwin.facility.year import KWH, Year
-from racktwin.units import CarbonIntensity
+from racktwin.facility.grid import HOUR, KWH, grid
+from racktwin.facility.year import Year
 
 Floats = NDArray[np.float64]
 LITRES = 1000.0  # of a cubic metre
-
-
-class Grid(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a site does not say. carbon: kg/kWh; water: $ per cubic metre."""
-
-    name: str
-    title: str
-    carbon: CarbonIntensity
-    water: float
-
-
-@functools.cache
-def grid() -> Grid:
-    """The defaults of the catalog."""
-    return catalog.load("defaults", "grid").build(Grid)
 
 
 class Bill(msgspec.Struct, frozen=True):
@@ -47,7 +29,7 @@ class Bill(msgspec.Struct, frozen=True):
 
 def bill(year: Year, prices: Floats, carbon: Floats) -> Bill:
     """prices: $/kWh of each hour; carbon: kilograms per kWh of each."""
-    kwh = year.site * 3600 / KWH
+    kwh = year.site * HOUR / KWH
     return Bill(
         energy=float(kwh.sum()),
         electricity=float((kwh * prices).sum()),

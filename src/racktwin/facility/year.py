@@ -6,14 +6,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from racktwin.facility.grid import HOUR, KWH
 from racktwin.facility.hall import Hall
 from racktwin.facility.loop import Steady, steady
 from racktwin.facility.shortage import Shortage, shortages
 from racktwin.facility.weather import Weather
 
 Floats = NDArray[np.float64]
-HOUR = 3600.0  # s
-KWH = 1000 * HOUR  # J
 
 
 class Year(msgspec.Struct, frozen=True, kw_only=True):

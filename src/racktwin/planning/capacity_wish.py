@@ -65,7 +65,7 @@ class Wish:
     engine
         trtllm (default), sglang, vllm, or one release of them.
     objective
-        Of the plan: throughput (default), total, cost, tokens_per_mw, latency.
+        Of the plan: throughput (default), total, cost, tokens_per_mw, carbon, latency.
     mode
         aggregated, disaggregated, or any (default).
     prefix_hit

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from racktwin.engine.deployment import Deployment
 from racktwin.engine.deployment_file import read_deployment
 from racktwin.facility.asked import PLANT, Gathered, read_plant, read_weather
-from racktwin.facility.bill import grid
 from racktwin.facility.day import Day
 from racktwin.facility.day import Served as Ran
 from racktwin.facility.day import run as simulate
+from racktwin.facility.grid import grid
 from racktwin.facility.hall import hall
 from racktwin.facility.series import carbon, prices
 from racktwin.facility.serving_table import Load, day_law

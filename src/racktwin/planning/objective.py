@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from racktwin.engine.cost import Array
+from racktwin.facility.grid import KWH, grid
 from racktwin.finding import BadInput, unknown
 from racktwin.hardware import Cluster
 from racktwin.planning.search import Candidates
@@ -57,12 +58,20 @@ def tokens_per_watt(candidates: Candidates, terms: Terms) -> Array:
     return output_per_gpu(candidates, terms) / it_watts(candidates, terms.cluster)
 
 
+def carbon_per_token(candidates: Candidates, terms: Terms) -> Array:
+    """Kilograms of CO2 for each output token, at the meter (IT x PUE) and the site's grid."""
+    site = terms.cluster.site
+    intensity = float(site.carbon or grid().carbon) / KWH  # kg/J
+    return site.pue * intensity / tokens_per_watt(candidates, terms)
+
+
 Objective = Callable[[Candidates, Terms], Array]
 OBJECTIVES: dict[str, tuple[Objective, str]] = {
     "throughput": (output_per_gpu, "output tokens/s/GPU"),
     "total": (total_per_gpu, "input + output tokens/s/GPU"),
     "cost": (lambda each, terms: -cost_per_token(each, terms), "$ per million output tokens"),
     "tokens_per_mw": (tokens_per_watt, "output tokens/s per MW of IT"),
+    "carbon": (lambda each, terms: -carbon_per_token(each, terms), "g of CO2 per output token"),
     "latency": (lambda each, terms: -each.tpot, "TPOT, then TTFT"),
 }
 

@@ -50,7 +50,7 @@ class Wish:
     engine
         trtllm, sglang, vllm, one release of them (trtllm-1.3), or one you calibrated.
     objective
-        throughput, total, cost, tokens_per_mw, latency.
+        throughput, total, cost, tokens_per_mw, carbon, latency.
     mode
         aggregated, disaggregated, or any.
     prefix_hit
