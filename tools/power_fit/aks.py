@@ -51,11 +51,18 @@ ROWS = (
 
 
 class Compared(NamedTuple):
-    """kW of prefill and decode nodes by the twin, beside the row."""
+    """kW of prefill and decode nodes by the twin, beside the row; steady: prefill as it expects."""
 
     row: Row
     prefill_kw: float
     decode_kw: float
+    steady_kw: float
+
+    @property
+    def steady_error(self) -> float:
+        """Of both, were prefill as busy all the time as the twin says of this load, relative."""
+        measured = self.row.prefill_kw + self.row.decode_kw
+        return (self.steady_kw + self.decode_kw) / measured - 1
 
     @property
     def error(self) -> float:
@@ -101,5 +108,9 @@ def _compare(row: Row) -> Compared:
     )
     idle = float(chip.idle_power)
     decode = idle + (1 - empty) * (float(step.watts[0]) - idle)
-    prefill = idle + row.duty * (float(np.ravel(pool.watts)[0]) - idle)
-    return Compared(row, 4 * row.nodes * prefill / 1e3, deployment.decode.gpus * decode / 1e3)
+    working = float(np.ravel(pool.watts)[0]) - idle
+    prefill = idle + row.duty * working
+    used = deployment.prefill.gpus / (4 * row.nodes)
+    steady = idle + used * state.prefill_busy * working
+    kilowatts = [4 * row.nodes * each / 1e3 for each in (prefill, steady)]
+    return Compared(row, kilowatts[0], deployment.decode.gpus * decode / 1e3, kilowatts[1])
