@@ -42,7 +42,7 @@ requests fall on decode replicas at random. MTP acceptance is not published (0.8
 token, 0.7 for three). The last column takes prefill as busy as the published throughput needs
 all through: far more than was drawn in the two heavy runs, whose means seem to hold idle time.
 
-| requests | prefill kW, measured | twin | decode kW, measured | twin | error | if prefill never waits |
+| requests | prefill kW, read | twin | decode kW, read | twin | error | prefill never idle |
 |---|---|---|---|---|---|---|
 """
 
