@@ -48,17 +48,18 @@ def test_a_plane_and_a_slow_gpu(whole: Cluster) -> None:
     plane = rest(whole, "all_to_all", "plane:leaf0/12/2")
     assert (plane.nic, plane.domain) == (0.75, pytest.approx((71 + 0.75) / 72))
     slow = rest(whole, "all_reduce", "slow:rack0/host3/1@50%")
-    assert slow == Left(0.5, 0.5, pytest.approx((71 + 0.5) / 72))
+    assert slow == Left(0.5, 0.5, pytest.approx((71 + 0.5) / 72), 0.5)
     apart = np.arange(8) * 72  # one rank of each rack has nobody to help it
     faults = read_faults("plane:leaf0/0/2", Topology(whole))
-    assert left("all_to_all", apart, whole, faults=faults) == Left(1.0, 0.75, 0.75)
+    assert left("all_to_all", apart, whole, faults=faults) == Left(1.0, 0.75, 0.75, 0.75)
 
 
 @pytest.mark.parametrize("operation", ["all_reduce", "all_to_all"])
 def test_half_of_the_uplinks(operation: str) -> None:
     """2:1 at the leaf: what leaves a leaf has half of its NICs' rate; NVLink is untouched."""
     half = small("azure-nd-gb300-v6", 36, {"oversubscription": 2.0}, 48)
-    assert rest(half, operation, "", ranks=144).nic == pytest.approx(0.5, rel=0.01)
+    found = rest(half, operation, "", ranks=144)
+    assert (found.nic, found.port) == (pytest.approx(0.5, rel=0.01), 1.0)
 
 
 def test_ranks_that_are_cut_off_are_named(whole: Cluster) -> None:

@@ -137,7 +137,8 @@ def _nic_share(question: Question, share: float) -> Question | None:
     if question.place.domains < 2:
         return None
     way = question.way
-    return _with(question, nic=way.nic * share, domain=max(way.nic, way.domain) * share)
+    together = max(way.nic, way.domain) * share
+    return _with(question, nic=way.nic * share, domain=together, port=way.port * share)
 
 
 def _half_of_nics(question: Question) -> Question | None:

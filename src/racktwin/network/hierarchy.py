@@ -22,6 +22,7 @@ from racktwin.network.bound import bound, smallest_domain
 from racktwin.network.channels import group
 from racktwin.network.curve import Array, smooth_sum
 from racktwin.network.fabric import generation, nccl, tiers
+from racktwin.network.routing import efficiency, nic_efficiency
 from racktwin.network.tuner import PROTOCOLS, tuner
 from racktwin.network.volume import Operation, wire_share
 from racktwin.network.way import USUAL, Way
@@ -33,9 +34,13 @@ SWITCHED = ("nvls", "nvls_tree", "collnet_direct", "collnet_chain")
 
 
 def nic_bandwidth(cluster: Cluster, way: Way = USUAL) -> tuple[float, str]:
-    """B/s per GPU and direction that collectives reach over the NIC, and the source of it."""
-    own = cluster.fabric.nic_efficiency
-    share = float(tiers().nic_efficiency if own is None else own) * way.nic
+    """B/s per GPU and direction that collectives reach over the NIC, and the source of it.
+
+    NICs reach their share of what is left of them; cables behind them are shared by packets of all
+    NICs and may be filled further.
+    """
+    own = nic_efficiency(cluster)
+    share = min(own * way.port, max(own, efficiency("adaptive", "many")) * way.nic)
     return cluster.nic * share, f"NICs at {share:.0%} of line rate"
 
 
@@ -65,7 +70,7 @@ def _two_tiers(
     operation: Operation, size: Array, place: Place, cluster: Cluster, way: Way
 ) -> Array:
     """The tiers' switches or rings; the quicker of both where NCCL may choose."""
-    if operation == "all_reduce" and way == Way(nvlink=way.nvlink, nic=way.nic, domain=way.domain):
+    if operation == "all_reduce" and way == _over_links(way):
         rings = _path(operation, size, place, cluster, way, switched=False)
         if place.per_domain < 2:
             return rings
@@ -75,6 +80,11 @@ def _two_tiers(
         seen = msgspec.structs.replace(way, estimate="calibrated")
         time = np.minimum(time, _two_tiers(operation, size, place, cluster, seen))
     return time
+
+
+def _over_links(way: Way) -> Way:
+    """NCCL as measured over the links of `way`."""
+    return Way(nvlink=way.nvlink, nic=way.nic, domain=way.domain, port=way.port)
 
 
 def _path(

@@ -31,12 +31,13 @@ class Left(msgspec.Struct, frozen=True):
     """Shares of the rates that ranks have on a whole fabric without oversubscription, 0..1.
 
     nvlink: of the busiest GPU's NVLink; nic: of the busiest NIC or cable between switches; domain:
-    of what the NVLink domain that has least can send out.
+    of what the NVLink domain that has least can send out; port: of the busiest NIC alone.
     """
 
     nvlink: float = 1.0
     nic: float = 1.0
     domain: float = 1.0
+    port: float = 1.0
 
 
 def left(
@@ -61,11 +62,11 @@ def left(
     if routing != "adaptive":  # which may send over NVLink what leaves for another rail
         near = _busiest(Links(Health(topology), routing), moves, gpus)[0]
     worse, *outside = _busiest(Links(health, routing), moves, gpus)
-    pairs = ((near, worse), (injected, max(outside)))
+    pairs = ((near, worse), (injected, max(outside)), (injected, outside[0]))
     shares = [min(1.0, a / b) if a > 0 and b > 0 else 1.0 for a, b in pairs]
-    nvlink, nic = (round(each, DIGITS) for each in shares)
+    nvlink, nic, port = (round(each, DIGITS) for each in shares)
     together = min(_domain(health, gpus), _uplinks(health, moves, gpus, injected))
-    return Left(nvlink, nic, max(nic, together))
+    return Left(nvlink, nic, max(nic, together), port)
 
 
 def _uplinks(health: Health, moves: Operation, gpus: Ints, injected: float) -> float:
