@@ -147,6 +147,7 @@ def test_send_is_a_copy_over_one_link() -> None:
     far = expect(asked("send_recv", "azure-nd-gb300-v6", 144), [1e9])
     assert far.bound[0] == pytest.approx(0.01)
     assert far.share == 1
+    assert far.best[0][1] == pytest.approx(14e-6 + 1e9 / 100e9)  # NICs reach half, lines carry all
     near = expect(asked("send_recv", "azure-nd-gb300-v6", 72), [1e9])
     assert near.bound[0] == pytest.approx(1e9 / 900e9)
 

@@ -206,6 +206,8 @@ def _sent(question: Question, size: Array) -> Expectation:
     price = point_to_point(size, pair, cluster, way)
     line = cluster.nic * way.nic if pair.domains > 1 else cluster.nvlink * way.nvlink
     low, high = spread(price.seconds, "all_to_all", pair, cluster, way)
+    begin = float(point_to_point(1.0, pair, cluster, way).seconds)
+    best = np.minimum(price.seconds, begin + size / line)
     return Expectation(
         question=question,
         size=size,
@@ -219,5 +221,5 @@ def _sent(question: Question, size: Array) -> Expectation:
         paths=(),
         taken=np.zeros(len(size), int),
         refused={},
-        best=tuple(("send", float(each)) for each in price.seconds),
+        best=tuple(("send", float(each)) for each in best),
     )

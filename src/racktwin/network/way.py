@@ -16,7 +16,7 @@ class Way(msgspec.Struct, frozen=True):
     algorithm: one of `algorithm.ALL`, '' for the one NCCL takes. sharp: switches between NVLink
     domains reduce. nvlink, nic: share of the line rate that the worst-off rank has left, 0..1.
     domain: share left of what the worst-off NVLink domain sends out, which no algorithm exceeds.
-    port: of `nic`, what is left at NICs alone; cables between switches may leave less.
+    port: share left of the NICs alone, 0..1; cables between switches may leave less, as `nic` says.
     """
 
     estimate: Estimate = "calibrated"
