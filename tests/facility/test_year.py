@@ -94,3 +94,14 @@ def test_the_record_has_the_means():
     assert kept["pue"] == found.year.pue
     assert kept["weather"]["dry_bulb"]["most"] == found.year.weather.dry.max()
     assert sum(kept["watts"].values()) == pytest.approx(found.year.site.mean())
+
+
+def test_the_site_brings_its_own_weather_and_carbon(tmp_path):
+    text = f"extends: {CLUSTER}\nsite: {{weather: dublin, carbon: 250 g/kWh}}\n"
+    (tmp_path / "own.yaml").write_text(text)
+    found = made(None, cluster=str(tmp_path / "own.yaml"))
+    assert found.year.weather.title == "Dublin, Ireland"
+    assert found.bill.carbon == pytest.approx(0.25 * found.bill.energy)
+    (tmp_path / "epw.yaml").write_text(f"extends: {CLUSTER}\nsite: {{weather: none.epw}}\n")
+    with pytest.raises(BadInput, match=f"{tmp_path}/none.epw: file: cannot be read"):
+        made(None, cluster=str(tmp_path / "epw.yaml"))

@@ -42,6 +42,7 @@ def brute(found: Plan) -> list[tuple[float, float, float]]:
             "total": output * (1 + ask.traffic.input / ask.traffic.output),
             "cost": -ask.price / output,
             "tokens_per_mw": output / watts,
+            "carbon": -watts / output,  # of one site: only the order counts
             "latency": -every.tpot[row] - 1e-6 * every.ttft[row],
         }
         rows.append((scores[ask.objective], every.tpot[row], every.ttft[row]))
@@ -68,6 +69,7 @@ def test_choices_are_sorted_and_distinct(experts: Asking, objective: str) -> Non
         "total": [-each.cluster_rate for each in found.choices],
         "cost": [-each.cluster_rate for each in found.choices],
         "tokens_per_mw": [-each.cluster_rate / each.watts.value for each in found.choices],
+        "carbon": [-each.cluster_rate / each.watts.value for each in found.choices],
         "latency": [each.tpot.value + 1e-6 * each.ttft.value for each in found.choices],
     }[objective]
     assert figures == sorted(figures)

@@ -154,7 +154,9 @@ def read_weather(name: str | None, cluster: Cluster | None, gathered: Gathered) 
     """The weather asked for, else that of the cluster's site."""
     given = name
     if given is None and cluster is not None and cluster.site.weather:
-        given = os.path.join(os.path.dirname(cluster.source), cluster.site.weather)
+        given = cluster.site.weather
+        if given.lower().endswith(".epw") or catalog.is_path(given):
+            given = os.path.join(os.path.dirname(cluster.source), given)
     if given is None:
         if cluster is not None:
             text = "is missing: a climate (phoenix, dublin, ...) or an .epw file"
