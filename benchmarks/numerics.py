@@ -69,6 +69,17 @@ def _dequantize() -> Callable[[], int]:
     return run
 
 
+def _copy_to_fresh() -> Callable[[], int]:
+    """As `_copy` into memory that the system hands out, page by page, while it is written."""
+    values = _weights()
+    return lambda: copied(values, np.empty_like(values))
+
+
+def _dequantize_to_fresh() -> Callable[[], int]:
+    found = quantize(_weights())
+    return lambda: found.nbytes + found.dequantize().nbytes
+
+
 def _module(name: str) -> Any:
     try:
         return import_module(name)
@@ -153,6 +164,13 @@ BENCHMARKS = [
     Benchmark(
         name="numerics.dequantize", phase="nvfp4", size=SIZE, run=_moved(_dequantize),
         goal="50 % of copy",
+    ),
+    Benchmark(
+        name="numerics.copy", phase="to fresh memory", size=SIZE, run=_moved(_copy_to_fresh)
+    ),
+    Benchmark(
+        name="numerics.dequantize", phase="to fresh memory", size=SIZE,
+        run=_moved(_dequantize_to_fresh),
     ),
 ]  # fmt: skip
 

@@ -69,5 +69,6 @@ def unknown(key: str, name: str, names: Iterable[str], line: int | None = None) 
     """The finding for a name that is not among `names`, with the nearest valid one."""
     names = list(names)
     close = nearest(name, names)
-    hint = f"did you mean {close!r}?" if close else f"known: {', '.join(sorted(names)[:12])}"
+    every = ", ".join(sorted(names)[:12]) or "none"
+    hint = f"did you mean {close!r}?" if close else f"known: {every}"
     return Finding(key, f"{name!r} is not known; {hint}", line)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from racktwin import catalog
-from racktwin.finding import BadInput
+from racktwin.finding import BadInput, unknown
 
 
 def write(folder: Path, **files: str) -> Path:
@@ -107,3 +107,8 @@ def test_a_base_that_links_to_itself_or_is_no_name(tmp_path: Path) -> None:
         file.write_text(f"extends: {base}\n")
         with pytest.raises(BadInput, match=message):
             catalog.load("clusters", file)
+
+
+def test_where_nothing_is_known_that_is_said() -> None:
+    assert unknown("level", "storage", []).message == "'storage' is not known; known: none"
+    assert unknown("level", "xyz", ["b", "a"]).message == "'xyz' is not known; known: a, b"

@@ -141,6 +141,19 @@ def test_values_into_an_array_that_is_there(name: str, dtype: Any) -> None:
         dequantize(found, out=np.empty(values.shape, np.int64))
 
 
+def test_an_array_that_cannot_take_values() -> None:
+    found = quantize(np.ones((4, 32), np.float32), "nvfp4")
+    kept = np.zeros((4, 32), np.float32)
+    kept.setflags(write=False)
+    for wrong, message in (
+        ([1.0], "out: expected a numpy array, found list"),
+        (kept, "out: is read-only"),
+        (kept.astype(kept.dtype.newbyteorder()), "out: expected bytes in this machine's order"),
+    ):
+        with pytest.raises(BadInput, match=message):
+            found.dequantize(out=wrong)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("columns", [1, 15, 17, 128, 130, 1000])
 @pytest.mark.parametrize("name", ["fp8", "fp8_e5m2", "fp8_channel", "fp8_block"])
 def test_rows_of_any_length_in_eight_bits(name: str, columns: int) -> None:

@@ -32,7 +32,7 @@ def point_to_point(
     else:
         bandwidth, note = nic_bandwidth(cluster, way)
         time = tiers().nic_start + message / bandwidth
-        evidence = Evidence("formula", f"send over one {note}")
+        evidence = Evidence("formula", f"send, {note}")
     return moved(message, np.where(message > 0, time, 0.0), evidence, place)
 
 

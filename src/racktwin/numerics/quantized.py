@@ -63,7 +63,7 @@ class Quantized(msgspec.Struct, frozen=True, kw_only=True):
         out: an array, any unit, that takes them and decides the type; of `shape`, padding included.
         BadInput where a value is too large for `dtype`.
         """
-        wanted = _output(dtype if out is None else out.dtype)
+        wanted = _output(dtype) if out is None else _own_output(out)
         wide = self.packed.shape[-1]
         four = self.recipe.element == "e2m1"
         columns = wide * (2 if four else 1)
@@ -94,6 +94,20 @@ def _output(dtype: Any) -> np.dtype[Any]:
         raise BadInput([Finding("dtype", message)], "dequantize")
     wide: np.dtype[Any] = np.dtype(OUTPUTS[wanted.name])
     return wide
+
+
+def _own_output(out: Any) -> np.dtype[Any]:
+    """The type of an array that is to take the values; it must be one that can."""
+    if not isinstance(out, np.ndarray):
+        message = f"expected a numpy array, found {type(out).__name__}"
+        raise BadInput([Finding("out", message)], "dequantize")
+    wanted = _output(out.dtype)
+    if not out.flags.writeable:
+        raise BadInput([Finding("out", "is read-only")], "dequantize")
+    if not out.dtype.isnative:
+        message = f"expected bytes in this machine's order, found {out.dtype.str}"
+        raise BadInput([Finding("out", message)], "dequantize")
+    return wanted
 
 
 def _check_range(found: Quantized, codes: npt.NDArray[np.uint8], values: npt.NDArray[Any]) -> None:
