@@ -137,3 +137,12 @@ def test_quantiles_lie_within_a_bin():
     bins[100] = 1.0
     assert quantile(bins, 0.5) == pytest.approx(1e-4 * np.exp(100.5 / 24))
     assert np.isnan(quantile(np.zeros(480), 0.5))
+
+
+def test_a_tower_evaporates_what_the_racks_give(outdoors):
+    """All heat over 2,430 kJ/kg and a quarter more that is drained."""
+    cluster = hardware.cluster("azure-nd-gb300-v6")
+    ran = run(msgspec.structs.replace(made(outdoors), hall=hall(cluster, plant("tower"))))
+    heat = sum(each.cooler + each.chiller for each in ran.plant.outdoors)
+    assert ran.litres == pytest.approx((heat * ran.lines[:, 0]).sum() / 2430e3 * 1.25)
+    assert ran.litres * 3.6e6 / ran.it_energy == pytest.approx(1.875, abs=0.05)

@@ -93,6 +93,11 @@ def _facts(found: HallDay) -> Iterator[tuple[str, str]]:
         "electricity",
         f"${found.electricity:,.0f}, ${found.electricity / tokens * 1e6:.3g}/Mtok output",
     )
+    if ran.litres:
+        yield (
+            "water",
+            f"{ran.litres / 1e3:,.0f} m³, {ran.litres * MWH / 1e3 / ran.it_energy:.2f} l/kWh",
+        )
     yield (
         "carbon",
         f"{found.carbon / 1e3:,.1f} t, {found.carbon / tokens * 1e6:.3g} g/1,000 tokens output",

@@ -121,6 +121,11 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
         return self.energy / self.it_energy
 
     @property
+    def litres(self) -> float:
+        """Of water used, litres."""
+        return float((self.plant.water * self.lines[:, 0]).sum())
+
+    @property
     def tokens(self) -> float:
         """Generated, count of tokens."""
         return self.requests * self.day.serving.output

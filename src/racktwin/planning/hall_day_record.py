@@ -41,6 +41,7 @@ def record(found: HallDay) -> dict[str, Any]:
         "throttled_seconds": ran.throttled,
         "it_joules": ran.it_energy,
         "site_joules": ran.energy,
+        "water_litres": ran.litres,
         "tokens_per_joule": ran.tokens / ran.energy,
         "electricity_cost": found.electricity,
         "electricity_per_mtok": found.electricity / ran.tokens * 1e6 if ran.tokens else None,
