@@ -52,3 +52,17 @@ def test_all_faults_at_once(capsys):
         assert key in said
     assert main(["power", "simulate", "none.yaml", *LOAD, "--weather", "phoenix"]) == 2
     assert "DEPLOYMENT: none.yaml" in capsys.readouterr().err
+
+
+def test_zero_and_twice_are_refused(capsys):
+    assert main([*WORDS, "--cap", "0W"]) == 2
+    assert "--cap: 0 mW is below the" in capsys.readouterr().err
+    assert main([*WORDS, "--peak", "0"]) == 2
+    assert "--peak: expected more than 0, found 0" in capsys.readouterr().err
+    assert main([*WORDS, "--weather", "dublin"]) == 2
+    assert "--weather: is given twice" in capsys.readouterr().err
+
+
+def test_negative_prices_are_paid_out(capsys):
+    assert main([*WORDS, "--tariff=-$5/MWh"]) == 0
+    assert "electricity    -$" in capsys.readouterr().out

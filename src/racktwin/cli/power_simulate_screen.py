@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from racktwin.cli.console import table
+from racktwin.dashboard.money import dollars
 from racktwin.planning.hall_day import HallDay, demand_words
 from racktwin.planning.hall_day_record import record
 from racktwin.units import Joules, Seconds, Watts
@@ -91,7 +92,8 @@ def _facts(found: HallDay) -> Iterator[tuple[str, str]]:
     tokens = ran.tokens or 1.0
     yield (
         "electricity",
-        f"${found.electricity:,.0f}, ${found.electricity / tokens * 1e6:.3g}/Mtok output",
+        f"{dollars(found.electricity, ',.0f')}, "
+        f"{dollars(found.electricity / tokens * 1e6, '.3g')}/Mtok output",
     )
     if ran.litres:
         yield (

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from racktwin.cli.console import table
+from racktwin.dashboard.money import dollars
 from racktwin.facility.asked import Answer
 from racktwin.facility.year import Year
 from racktwin.facility.year_record import watts
@@ -83,7 +84,7 @@ def _facts(found: Answer) -> Table:
         made.add_row(name, text)
     price = bill.electricity / bill.energy
     paid = f", {bill.paid:,} hours with a negative price" if bill.paid else ""
-    made.add_row("electricity", f"{bill.energy / 1e6:,.1f} GWh, ${bill.electricity / 1e6:,.2f} M "
+    made.add_row("electricity", f"{bill.energy / 1e6:,.1f} GWh, {dollars(bill.electricity / 1e6, ',.2f')} M "
                  f"({price * 100:.2f} cents/kWh{paid})")  # fmt: skip
     made.add_row(
         "carbon", f"{bill.carbon / 1e3:,.0f} t ({bill.carbon / bill.energy * 1e3:.0f} g/kWh)"

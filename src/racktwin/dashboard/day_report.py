@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from racktwin import __version__
 from racktwin.dashboard.curves import curves
+from racktwin.dashboard.money import dollars
 from racktwin.dashboard.page import page
 from racktwin.planning.hall_day import HallDay, demand_words
 from racktwin.planning.hall_day_record import record
@@ -41,7 +42,7 @@ def _headline(found: HallDay) -> Iterator[tuple[str, str, str]]:
     ran = found.ran
     yield f"{ran.site.max() / 1e6:,.2f} MW", "site at most", f"IT {ran.it.max() / 1e6:,.2f} MW"
     yield f"{ran.pue:.3f}", "PUE", f"{ran.energy / MWH:,.1f} MWh"
-    yield f"{ran.tokens / ran.energy:.3g}", "output tokens/J", f"${found.electricity:,.0f}"
+    yield f"{ran.tokens / ran.energy:.3g}", "output tokens/J", dollars(found.electricity, ",.0f")
     seconds = f"{ran.throttled:,.0f} s"
     yield seconds, "throttled", f"of {ran.day.seconds:,} s"
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from markupsafe import Markup
 
 from racktwin import __version__
+from racktwin.dashboard.money import dollars
 from racktwin.dashboard.page import page
 from racktwin.dashboard.year_charts import overhead_chart, temperature_chart, water_chart
 from racktwin.facility.asked import Answer
@@ -46,5 +47,9 @@ def _headline(found: Answer) -> Iterator[tuple[str, str, str]]:
     spread = f"{year.hourly_pue.min():.3f} to {year.hourly_pue.max():.3f} by the hour"
     yield f"{year.pue:.3f}", "PUE", spread
     yield f"{year.wue:.2f}", "litres per kWh", f"{bill.litres / 1e3:,.0f} m³ of water"
-    yield f"{bill.energy / 1e6:,.1f} GWh", "electricity", f"${bill.electricity / 1e6:,.2f} M"
+    yield (
+        f"{bill.energy / 1e6:,.1f} GWh",
+        "electricity",
+        f"{dollars(bill.electricity / 1e6, ',.2f')} M",
+    )
     yield f"{bill.carbon / 1e3:,.0f} t", "CO2", f"{bill.carbon / bill.energy * 1e3:.0f} g/kWh"

@@ -111,11 +111,15 @@ def hall_day(path: str | Path, wish: DayWish, oracle: bool = False) -> HallDay:
     cluster = read[0].cluster if read else None
     plant = gathered.read("--plant", lambda: read_plant(wish.plant or PLANT, wish.inlet))
     outdoors = read_weather(wish.weather, cluster, gathered)
-    cap = gathered.read("--cap", lambda: wish.cap and Watts.parse(wish.cap, "--cap"))
+    cap = gathered.read(
+        "--cap", lambda: None if wish.cap is None else Watts.parse(wish.cap, "--cap")
+    )
     demand = asked(wish.workload, wish.input, wish.output, None, gathered.findings)
     _numbers(wish, gathered)
     rate = gathered.read("--rate", lambda: wish.rate and Rate.parse(wish.rate, "--rate"))
     peak = gathered.read("--peak", lambda: Fraction.parse(wish.peak or "85%", "--peak"))
+    if peak is not None and not peak > 0:
+        gathered.findings.append(Finding("--peak", f"expected more than 0, found {wish.peak}"))
     made = None
     if cluster is not None and plant is not None:
         own, used = cluster, plant
@@ -142,7 +146,7 @@ def hall_day(path: str | Path, wish: DayWish, oracle: bool = False) -> HallDay:
             load=shape[around] * top,
             start=first * HOURS,
             seed=wish.seed,
-            cap=float(cap) if cap else None,
+            cap=None if cap is None else float(cap),
         ),
         oracle,
     )
