@@ -84,8 +84,9 @@ def _facts(found: Answer) -> Table:
         made.add_row(name, text)
     price = bill.electricity / bill.energy
     paid = f", {bill.paid:,} hours with a negative price" if bill.paid else ""
-    made.add_row("electricity", f"{bill.energy / 1e6:,.1f} GWh, {dollars(bill.electricity / 1e6, ',.2f')} M "
-                 f"({price * 100:.2f} cents/kWh{paid})")  # fmt: skip
+    total = dollars(bill.electricity / 1e6, ",.2f")
+    energy = f"{bill.energy / 1e6:,.1f} GWh, {total} M ({price * 100:.2f} cents/kWh{paid})"
+    made.add_row("electricity", energy)
     made.add_row(
         "carbon", f"{bill.carbon / 1e3:,.0f} t ({bill.carbon / bill.energy * 1e3:.0f} g/kWh)"
     )

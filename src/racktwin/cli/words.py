@@ -116,8 +116,8 @@ def _other(fault: CycloptsError, words: Sequence[str]) -> Finding:
     """A flag without its value, and whatever else the parser refuses."""
     if fault.argument and fault.argument.hint is bool:
         return Finding(fault.argument.name, "is a switch: it takes no value")
-    if isinstance(fault, RepeatArgumentError) and fault.argument:
-        return Finding(fault.argument.name, "is given twice")
+    if isinstance(fault, RepeatArgumentError):
+        return Finding(fault.token.keyword or "arguments", "is given twice")
     flag = getattr(fault, "keyword", None)
     if not flag or flag not in words:
         return Finding(fault.argument.name if fault.argument else "arguments", str(fault))
