@@ -9,6 +9,7 @@ import pytest
 
 import racktwin as rt
 from racktwin.finding import BadInput
+from racktwin.planning.saturation import CLOSE
 
 
 @pytest.mark.usefixtures("fixed_intervals")
@@ -42,10 +43,11 @@ def test_capacity_of_a_deployment_and_of_a_model() -> None:
     )
     best = planned.best
     again = rt.capacity(best.one, traffic, tpot=rt.ms(20), requests=1000)
-    assert again.best.rate.value == best.rate.value > 0
+    assert best.rate.value > 0
+    assert again.best.rate.value == pytest.approx(best.rate.value, rel=CLOSE - 1)
     assert best.found.closest.tpot.p99 <= 0.020
     shared = rt.capacity(best.one, traffic, tpot=rt.ms(20), goodput=0.5, requests=1000)
-    assert shared.best.rate.value >= best.rate.value  # half of the requests, not 99 of 100
+    assert shared.best.rate.value * CLOSE >= best.rate.value  # half of the requests, not 99 of 100
     with pytest.raises(TypeError, match="needs a cluster"):
         rt.capacity("llama-3.1-8b", traffic)
     with pytest.raises(BadInput, match="p98"):

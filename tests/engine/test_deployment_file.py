@@ -351,6 +351,7 @@ def test_the_examples(root: Path) -> None:
         "deepseek-r1-gb300-288xdp16": 4608,
         "gpt-oss-120b-h100": 8,
         "llama-3.1-70b-b200": 8,
+        "llama-3.1-70b-b200-autoscale": 4,
         "llama-3.1-70b-b200-half": 4,
         "qwen3-32b-b200-half": 4,
         "qwen3-14b-h100": 2,
