@@ -286,6 +286,10 @@ def test_what_is_refused_before_anything_is_written(
     other = tmp_path / "other"
     other.mkdir()
     (other / "file").write_text("mine")
+    finished = tmp_path / "finished"
+    convert(source, finished)
+    with pytest.raises(BadInput, match="exists and holds a checkpoint that is finished"):
+        convert(source, finished)
     with pytest.raises(BadInput, match="exists and holds other files"):
         convert(source, other)
     with pytest.raises(BadInput, match="is a file"):

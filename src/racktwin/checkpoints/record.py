@@ -37,7 +37,9 @@ def open_record(folder: Path, settings: str) -> Record:
     if not names:
         return Record(settings=settings)
     if NAME not in names:
-        text = f"{folder} exists and holds other files; give a folder that does not exist"
+        whole = any(each.endswith(".safetensors") for each in names)
+        held = "a checkpoint that is finished" if whole else "other files"
+        text = f"{folder} exists and holds {held}; give a folder that does not exist"
         raise BadInput([Finding("OUT", text)], "quantize")
     try:
         found = msgspec.json.decode((folder / NAME).read_bytes(), type=Record)
