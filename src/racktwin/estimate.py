@@ -33,11 +33,5 @@ class Estimate(msgspec.Struct, frozen=True):
     unit: str
     evidence: str = ""
 
-    @property
-    def relative(self) -> float:
-        """Distance to the farther end of the interval over the value (0.09 prints as ±9 %)."""
-        farther = max(self.high - self.value, self.value - self.low)
-        return farther / self.value if self.value else 0.0
-
     def __str__(self) -> str:
         return f"{self.value:.4g} ({self.low:.4g} to {self.high:.4g}) {self.unit}"

@@ -49,6 +49,7 @@ def test_the_screen_and_the_keys(capsys: pytest.CaptureFixture[str], file: str, 
     assert (code, err) == (0, "")
     for text in ("p99 TPOT <= 20 ms", "#1 takes ", "and 1 spare", "#1 stops there", "simulated:"):
         assert text in out
+    shown = out
     code, out, err = run(capsys, *words, "--json")
     answer = json.loads(out)
     assert (code, err, answer["schema"]) == (0, "", "racktwin/capacity/1")
@@ -56,6 +57,9 @@ def test_the_screen_and_the_keys(capsys: pytest.CaptureFixture[str], file: str, 
     best = answer["answers"][0]
     rates = [each["rate"] for each in best["curve"]]
     assert rates == sorted(rates)
+    low, high = best["sustained"]["low"], best["sustained"]["high"]
+    assert f"{low:,.4g}-{high:,.4g}" in shown
+    assert "±" not in shown
     assert best["at"]["rate"] == best["sustained"]["value"]
     assert best["at"]["tpot"]["p99"] <= 0.02
     run_again = run(capsys, *words, "--json")[1]

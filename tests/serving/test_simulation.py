@@ -121,6 +121,17 @@ def test_the_steady_state_is_what_a_long_run_comes_to(load: float) -> None:
     assert found.watts == pytest.approx(formula.watts, rel=0.1)
 
 
+def test_power_of_hardly_any_load_is_what_the_steady_state_says() -> None:
+    trace = poisson(2000, 1.0)
+    traffic = Traffic(input=float(trace.input.mean()), output=float(trace.output.mean()))
+    capacity = float(served().curve(traffic).requests[-1])
+    idle = served().deployment.cluster.chip.idle_power
+    for load in (1e-4, 3e-3):
+        formula = served().open(traffic, load * capacity).watts
+        found = outcome(run(trace.scaled(load * capacity))).watts
+        assert found - idle == pytest.approx(formula - idle, rel=0.15)
+
+
 def test_a_closed_loop_saturates_where_the_formula_does() -> None:
     trace = poisson(20_000, 1.0)
     traffic = Traffic(input=float(trace.input.mean()), output=float(trace.output.mean()))

@@ -16,7 +16,7 @@ from racktwin.engine.deployment import Deployment, Pool, Speculation
 from racktwin.engine.epochs import epoch
 from racktwin.models import Layout, model
 from racktwin.serving.prompting import reading
-from racktwin.serving.steady import Served, rising
+from racktwin.serving.steady import Served, at_work_closed, at_work_open, rising
 from racktwin.serving.traffic import Traffic
 
 CHAT = Traffic(input=2048, output=512)
@@ -123,6 +123,22 @@ def test_load_only_raises_times_and_power(kind: str, traffic: Traffic) -> None:
     chip = served(kind).deployment.cluster.chip
     assert np.all(curve.watts >= chip.idle_power * (1 - 1e-9))
     assert np.all(curve.watts <= chip.tdp * (1 + 1e-9))
+
+
+@KINDS
+def test_replicas_without_requests_draw_their_idle_power(kind: str) -> None:
+    found = served(kind)
+    idle = found.deployment.cluster.chip.idle_power
+    assert found.open(CHAT, 1e-7).watts == pytest.approx(idle, rel=1e-3)
+    assert found.closed(CHAT, 1e-7).watts == pytest.approx(idle, rel=1e-3)
+    curve = found.curve(CHAT)
+    assert found.closed(CHAT, curve.concurrency[-1]).watts == pytest.approx(curve.watts[-1])
+
+
+def test_how_often_a_stage_works() -> None:
+    assert (at_work_closed(0.25), at_work_closed(3.0)) == (0.25, 1.0)
+    assert at_work_open(0.25) == pytest.approx(0.221199)  # 1 - exp(-1/4)
+    assert at_work_open(1e-9) == pytest.approx(1e-9)
 
 
 @KINDS

@@ -12,6 +12,7 @@ from racktwin.cli.console import table
 from racktwin.planning.capacity import Capacity, Sustained
 from racktwin.planning.capacity_words import (
     MOST,
+    interval,
     levels,
     levels_of_curve,
     need,
@@ -63,7 +64,7 @@ def _ranking(found: Capacity) -> Table:
             str(rank),
             "\n + ".join(each.one.titles),
             f"{each.one.gpus:,}",
-            f"{each.rate.value:,.4g} ±{each.rate.relative:.0%}" if each.rate.value else "none",
+            sure(each),
             f"{each.per_gpu:,.3g}",
             *(level.cell(at) for level in shown),
             *([f"{at.good:,.4g}"] if roomy else []),
@@ -72,6 +73,12 @@ def _ranking(found: Capacity) -> Table:
             style="bold green" if rank == 1 and each.rate.value else "",
         )
     return made
+
+
+def sure(each: Sustained) -> str:
+    """Requests/s of a copy, and below it the interval: it seldom reaches as far to both sides."""
+    rate = each.rate
+    return f"{rate.value:,.4g}\n{interval(rate)}" if rate.value else "none"
 
 
 def _need(found: Capacity) -> Iterator[RenderableType]:

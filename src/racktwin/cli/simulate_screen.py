@@ -29,7 +29,7 @@ def screen(found: Replay, written: Sequence[str]) -> Iterator[RenderableType]:
         f"{deployment.engine.name}, {deployment.precision.name.upper()} weights, "
         f"{deployment.precision.kv.upper()} KV"
     )
-    yield f"{outcome.arrived:,} {found.load}, {found.routing}"
+    yield f"{found.asked}, {found.routing}"
     yield from (Text(line, "bold yellow") for line in warnings(outcome))
     yield ""
     yield _latencies(found)

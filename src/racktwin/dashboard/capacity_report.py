@@ -13,6 +13,7 @@ from racktwin.dashboard.page import page
 from racktwin.planning.capacity import Capacity, Sustained
 from racktwin.planning.capacity_words import (
     SCALES,
+    interval,
     levels,
     levels_of_curve,
     need,
@@ -62,8 +63,8 @@ def _headline(best: Sustained) -> Iterator[tuple[str, str, str]]:
     rate = best.rate
     copies = best.copies
     yield f"{rate.value * copies:,.4g}", "requests/s sustained", _copies(copies)
-    sure = f"±{rate.relative:.0%}" if rate.value else ""
-    yield f"{rate.value:,.4g}", "requests/s of a copy", f"{best.one.gpus:,} GPUs {sure}"
+    sure = f", {interval(rate)}" if rate.value else ""
+    yield f"{rate.value:,.4g}", "requests/s of a copy", f"{best.one.gpus:,} GPUs{sure}"
     yield f"{best.per_gpu:,.3g}", "requests/s of a GPU", ""
     if best.need:
         yield f"{best.need.gpus:,}", "GPUs for the rate asked", f"{best.need.racks:,} racks"

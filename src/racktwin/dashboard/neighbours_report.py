@@ -24,8 +24,7 @@ def neighbours_report(found: Neighbours, answer: dict[str, Any]) -> str:
     runs = [
         {
             "name": name,
-            "title": f"{one.deployment.model.title}: {one.deployment.title}, "
-            f"{one.outcome.arrived:,} {one.load}",
+            "title": f"{one.deployment.model.title}: {one.deployment.title}, {one.asked}",
             "body": run_body(one, plain),
         }
         for name, one, plain in zip(found.names, found.replays, answer["deployments"], strict=True)

@@ -49,7 +49,7 @@ def content(found: Replay, answer: dict[str, Any]) -> dict[str, Any]:
     return _words(
         model=deployment.model.title,
         cluster=f"{outcome.gpus:,} GPUs of {deployment.cluster.title}",
-        question=f"{deployment.title}; {deployment.engine.name}; {outcome.arrived:,} {found.load}; "
+        question=f"{deployment.title}; {deployment.engine.name}; {found.asked}; "
         f"{found.routing}; metrics as {found.order.definition.name} defines them.",
         overloaded=outcome.overloaded,
         growth=f"{outcome.growth:,.4g}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from racktwin.estimate import Estimate
 from racktwin.planning.capacity import Capacity, Need
 from racktwin.planning.slo import GOODPUT, USUAL
 from racktwin.planning.trial import Trial
@@ -53,6 +54,11 @@ def levels_of_curve(found: Capacity) -> list[Shown]:
         for each in shown
         for level in ("mean" if each.level == "p50" else "p50", each.level)
     ]
+
+
+def interval(rate: Estimate) -> str:
+    """Where the rate, requests/s, is in 80 of 100 cases: '7.1-9.4'."""
+    return f"{rate.low:,.4g}-{rate.high:,.4g}"
 
 
 def traffic(found: Capacity) -> str:

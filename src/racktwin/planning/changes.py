@@ -45,9 +45,10 @@ def changes(found: Replay, role: str) -> Iterator[str]:
         yield f"autoscale {scale.title}"
     if use.interrupted and outages is not None:
         again = "went on" if outages.recovery.migrate else "began again"
+        of = "request" if use.interrupted == 1 else "requests"
         known = Seconds(outages.recovery.detection)
         yield (
-            f"{use.interrupted:,} requests on failed replicas {again} {known} later; "
+            f"{use.interrupted:,} {of} on failed replicas {again} {known} later; "
             f"{use.lost_tokens:,} tokens were lost"
         )
 

@@ -58,6 +58,12 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True):
         return f"router {name}{stands}" + (f" {over} of {copies:,} copies" if copies > 1 else "")
 
     @property
+    def asked(self) -> str:
+        """What came, in words: '20,000 requests at 8/s'."""
+        word = self.load.removeprefix("requests") if self.outcome.arrived == 1 else ""
+        return f"{self.outcome.arrived:,} {f'request{word}' if word else self.load}"
+
+    @property
     def ttft(self) -> Spread:
         """Time to first token, s; of every other figure see `outcome`."""
         return self.outcome.ttft

@@ -99,7 +99,7 @@ class Simulation:
         self.kept: list[tuple[str, NDArray[Any]]] = []
         first = self._next()
         if first is None or not len(first):
-            raise BadInput([Finding("trace", "holds no request")], "simulate")
+            raise BadInput([Finding("requests", "there are none in the time asked")], "simulate")
         self.prompts = "prefill" if "prefill" in self.deployment.pools else "serve"
         size = first.block_size if order.prefix_cache else 0
         memory = served.memory[self.prompts]
@@ -129,7 +129,9 @@ class Simulation:
                 self.stopped = True
         self.seconds = time.process_time() - begin
         if not self.finished and self.window.refused:
-            raise BadInput([Finding("trace", self.refusal)], "simulate")
+            raise BadInput(
+                [Finding("requests", "; ".join((self.refusal, *self.notes)))], "simulate"
+            )
         if self.served_all and (faults := [*broken(self)]):
             raise RuntimeError(f"the simulation does not add up: {'; '.join(faults)}")
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +65,9 @@ class SteadyState(msgspec.Struct, frozen=True, kw_only=True):
 class Curve(msgspec.Struct, frozen=True):
     """A deployment over growing load, from none to the most it can hold.
 
-    `concurrency` rises strictly; `requests` may dip where a kernel takes a larger tile.
+    `concurrency` rises strictly; `requests` may dip where a kernel takes a larger tile. inside:
+    sequences in a stage of a replica that decodes; watts: of a GPU while it always has one, W;
+    spare: of these what a stage without any does not take, W.
     """
 
     batch: Array
@@ -72,6 +77,8 @@ class Curve(msgspec.Struct, frozen=True):
     tpot: Array
     busy: Array
     watts: Array
+    inside: Array
+    spare: Array
     limit: str
 
     def take(self, index: NDArray[np.int64]) -> Curve:
@@ -80,6 +87,19 @@ class Curve(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(
             self, **{name: getattr(self, name)[index] for name in columns}
         )
+
+
+def at_work_closed(inside: float) -> float:
+    """Share of time a stage works, 0..1; inside: count of sequences, always as many."""
+    return min(1.0, inside)
+
+
+def at_work_open(inside: float) -> float:
+    """Share of time a stage works, 0..1; inside: mean count of sequences.
+
+    Poisson arrivals that hardly wait for one another: their number is Poisson, M/G/infinity.
+    """
+    return -math.expm1(-inside)
 
 
 def rising(values: Array) -> NDArray[np.int64]:
@@ -128,7 +148,7 @@ class Served:
         """`concurrency` requests in flight over one copy, each followed by the next at once."""
         curve = self.curve(traffic)
         held = min(concurrency, float(curve.concurrency[-1]))
-        state = self._read(curve, traffic, held, curve.concurrency)
+        state = self._read(curve, traffic, held, curve.concurrency, at_work_closed)
         if concurrency <= held * (1 + 1e-9):
             return state
         queued = (concurrency - state.concurrency) / state.requests
@@ -145,13 +165,23 @@ class Served:
         curve = self.curve(traffic)
         curve = curve.take(rising(curve.requests))
         held = min(rate, float(curve.requests[-1]))
-        state = self._read(curve, traffic, held, curve.requests)
+        state = self._read(curve, traffic, held, curve.requests, at_work_open)
         if rate <= held * (1 + 1e-9):
             return state
         return msgspec.structs.replace(state, ttft=np.inf, queued=np.inf, limit=curve.limit)
 
-    def _read(self, curve: Curve, traffic: Traffic, load: float, axis: Array) -> SteadyState:
-        """The state where `axis` of the curve is at `load`, both in the same unit."""
+    def _read(
+        self,
+        curve: Curve,
+        traffic: Traffic,
+        load: float,
+        axis: Array,
+        at_work: Callable[[float], float],
+    ) -> SteadyState:
+        """The state where `axis` of the curve is at `load`, both in the same unit.
+
+        at_work: share of time a stage works, 0..1, by the sequences in it.
+        """
 
         def read(column: Array) -> float:
             return float(np.interp(load, axis, column))
@@ -167,7 +197,7 @@ class Served:
             batch=batch,
             queued=0.0,
             prefill_busy=read(curve.busy),
-            watts=read(curve.watts),
+            watts=read(curve.watts) - read(curve.spare) * (1 - at_work(read(curve.inside))),
             gpus=self.deployment.gpus,
             traffic=traffic,
             limit="the load",
@@ -220,6 +250,8 @@ class Served:
             at.tpot,
             at.stalls,
             at.watts,
+            at.concurrency * pool.layout.attention_data / pool.layout.pipeline,
+            at.watts - self.deployment.cluster.chip.idle_power,
         )
         return _curve(tuple(column[keep] for column in columns), limit)
 
@@ -240,16 +272,21 @@ class Served:
         concurrency = requests * (ttft + traffic.steps * at.tpot)
         idle, share = self.deployment.cluster.chip.idle_power, prefill.gpus / self.deployment.gpus
         watts = disaggregated.watts(pool.watts, at.watts, busy, share, idle)
-        columns = (batch, concurrency, requests, ttft, at.tpot, busy, watts)
+        inside = batch * decode.layout.attention_data / decode.layout.pipeline
+        spare = (1 - share) * (at.watts - idle)
+        columns = (batch, concurrency, requests, ttft, at.tpot, busy, watts, inside, spare)
         return _curve(tuple(column[keep] for column in columns), limit)
 
 
 def _curve(columns: tuple[Array, ...], limit: str) -> Curve:
     """The points where the load rises, behind one without any."""
-    batch, concurrency, rate, ttft, tpot, busy, watts = columns
+    batch, concurrency, rate, ttft, tpot, busy, watts, inside, spare = columns
     none = np.zeros(1)
-    batch, concurrency, rate, busy = (
-        np.concatenate([none, column]) for column in (batch, concurrency, rate, busy)
+    batch, concurrency, rate, busy, inside = (
+        np.concatenate([none, column]) for column in (batch, concurrency, rate, busy, inside)
     )
-    ttft, tpot, watts = (np.concatenate([column[:1], column]) for column in (ttft, tpot, watts))
-    return Curve(batch, concurrency, rate, ttft, tpot, busy, watts, limit).take(rising(concurrency))
+    ttft, tpot, watts, spare = (
+        np.concatenate([column[:1], column]) for column in (ttft, tpot, watts, spare)
+    )
+    whole = (batch, concurrency, rate, ttft, tpot, busy, watts, inside, spare)
+    return Curve(*whole, limit).take(rising(concurrency))

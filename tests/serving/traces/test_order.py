@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from racktwin.finding import BadInput
 from racktwin.serving.traces.batch import Batch
-from racktwin.serving.traces.order import LATE, ordered
+from racktwin.serving.traces.order import LATE, ordered, within
 from racktwin.serving.traces.reading import Reading
+from racktwin.serving.traces.source import Source
 
 TIMES = st.lists(st.integers(0, 50), min_size=1, max_size=60)
 
@@ -50,3 +55,19 @@ def test_a_line_behind_the_window_is_skipped_and_named() -> None:
     reading = Reading()
     list(ordered(batches(times), reading, 5))
     assert [(each.reason, each.lines) for each in reading.skipped] == [(LATE, (101,))]
+
+
+@pytest.mark.parametrize(
+    ("days", "said"), [(366, ""), (367, "line 3   trace: comes 367 days after")]
+)
+def test_a_wrong_date_is_told_and_not_waited_for(tmp_path: Path, days: int, said: str) -> None:
+    path = tmp_path / "t"
+    path.write_text("-")
+    parts = batches([5, 6, 5 + days * 86_400, 9], 2)
+    found = within(ordered(parts, Reading(), None), Source(path))
+    if not said:
+        assert sum(map(len, found)) == 4
+        return
+    with pytest.raises(BadInput, match=said) as fault:
+        list(found)
+    assert "the first request (line 1); expected 366 days at most" in str(fault.value)

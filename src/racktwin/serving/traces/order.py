@@ -8,8 +8,11 @@ import numpy as np
 
 from racktwin.serving.traces.batch import Batch
 from racktwin.serving.traces.reading import Reading
+from racktwin.serving.traces.source import Source
 
 LATE = "out of order by more than the window that is read at once"
+DAY = 86_400.0  # s
+LONGEST = 366  # days from the first request to the last; what is longer has a wrong date in it
 
 
 def ordered(batches: Iterable[Batch], reading: Reading, window: int | None) -> Iterator[Batch]:
@@ -36,6 +39,24 @@ def ordered(batches: Iterable[Batch], reading: Reading, window: int | None) -> I
             waiting, count = [whole.take(np.arange(count - window, count))], window
     if waiting:
         yield _sorted(waiting)
+
+
+def within(batches: Iterable[Batch], source: Source) -> Iterator[Batch]:
+    """The same ordered batches; BadInput at a request `LONGEST` days after the first."""
+    begin: tuple[float, int] | None = None  # s, and the line
+    for batch in batches:
+        if len(batch):
+            begin = begin or (float(batch.arrival[0]), int(batch.line[0]))
+            days = (float(batch.arrival[-1]) - begin[0]) / DAY
+            if days > LONGEST:
+                late = int(np.searchsorted(batch.arrival, begin[0] + LONGEST * DAY, "right"))
+                days = (float(batch.arrival[late]) - begin[0]) / DAY
+                raise source.fault(
+                    f"comes {days:,.0f} days after the first request (line {begin[1]:,}); "
+                    f"expected {LONGEST} days at most",
+                    int(batch.line[late]),
+                )
+        yield batch
 
 
 def _sorted(parts: list[Batch]) -> Batch:

@@ -11,7 +11,7 @@ from racktwin.serving.trace import Trace, cut, join
 from racktwin.serving.traces.batch import Batch
 from racktwin.serving.traces.formats import recognise
 from racktwin.serving.traces.link import Links
-from racktwin.serving.traces.order import ordered
+from racktwin.serving.traces.order import ordered, within
 from racktwin.serving.traces.profile import Profile
 from racktwin.serving.traces.reading import Reading
 from racktwin.serving.traces.source import Source
@@ -42,7 +42,7 @@ def _stretches(source: Source, reading: Reading, window: int | None) -> Iterator
     usable = (batch.usable(reading) for batch in found.batches(source, reading))
     links, profile, first = Links(), Profile(), 0
     ahead: Trace | None = None  # held back: notes are complete at the end only
-    for batch in ordered(usable, reading, window):
+    for batch in within(ordered(usable, reading, window), source):
         if ahead is not None:
             yield ahead
         if reading.origin is None and len(batch):
