@@ -8,9 +8,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from racktwin.evidence import deployment, mlperf, predict, sheet
+from racktwin.evidence import deployment, mlperf, sheet
 from racktwin.evidence.measurement import Client, Measurement
-from racktwin.evidence.prediction import Prediction
+from racktwin.evidence.prediction import Prediction, predict
 from racktwin.serving.steady import Served
 
 EVERY = 60  # rows of the file between two of the sample

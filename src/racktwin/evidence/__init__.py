@@ -2,6 +2,5 @@
 
 from racktwin.evidence.confidence import Interval, interval
 from racktwin.evidence.measurement import Measurement, deployment
-from racktwin.evidence.prediction import Prediction, predict
 
-__all__ = ["Interval", "Measurement", "Prediction", "deployment", "interval", "predict"]
+__all__ = ["Interval", "Measurement", "deployment", "interval"]

@@ -9,7 +9,7 @@ import msgspec
 from racktwin.engine.deployment import Deployment
 from racktwin.engine.memory import MemoryFit
 from racktwin.engine.seating import away
-from racktwin.serving.pair_runner import transfer_times
+from racktwin.serving.cache_transfer import transfer_times
 from racktwin.units import Bandwidth, Seconds
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from racktwin.finding import BadInput, Finding
 from racktwin.serving import oracle, oracle_pair
 from racktwin.serving.by_class import ByClass
+from racktwin.serving.cache_transfer import transfer_time
 from racktwin.serving.conservation import broken
 from racktwin.serving.crew import Crew
 from racktwin.serving.fleet import STEP, Floats, Ints, Rules
@@ -22,7 +23,7 @@ from racktwin.serving.metrics import DEFINITIONS, FIGURES, Definition, figures, 
 from racktwin.serving.oracle_crew import Plan
 from racktwin.serving.oracle_runner import OracleRunner, Service
 from racktwin.serving.outages import Outage, Outages, Recovery
-from racktwin.serving.pair_runner import DECODE_ROUTER, Pair, transfer_time
+from racktwin.serving.pair_runner import DECODE_ROUTER, Pair
 from racktwin.serving.pool import READINGS, Pool
 from racktwin.serving.prompting import launching, reply
 from racktwin.serving.router import ROUTERS
