@@ -121,3 +121,8 @@ def test_a_wrong_unit_in_a_chain(capsys: pytest.CaptureFixture[str], tmp_path: P
     said = refused(capsys, str(path))
     assert "facility.budgets.site: '9 MWh': 'MWh' is not a unit of watts" in said
     assert "'fedes' is not known; did you mean 'feeds'?" in said
+
+
+def test_a_cap_of_a_rack_is_sent_to_its_budget(capsys):
+    assert main(["power", "budget", "azure-nd-gb300-v6", "--cap", "110kW"]) == 2
+    assert "1.4 kW at most; for a rack, --budget rack=120kW" in capsys.readouterr().err

@@ -18,6 +18,7 @@ def test_screen(capsys):
     assert main(WORDS) == 0
     said = capsys.readouterr().out
     assert "PUE 1.0" in said
+    assert "`power cost` take the cluster file's 1.15" in said
     assert "0 mW" not in said
 
 
@@ -25,6 +26,7 @@ def test_keys_are_documented(capsys):
     assert main([*WORDS, "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["schema"] == "racktwin/power-year/1"
+    assert answer["site_pue"] == 1.15
     assert set(printed(answer)) - {"schema"} <= documented(ROOT, "power year")
 
 

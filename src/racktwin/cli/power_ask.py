@@ -33,6 +33,7 @@ def read_cap(text: str | None, cluster: Cluster, found: list[Finding]) -> float 
     elif not chip.idle_power <= value <= chip.tdp:
         low, high = chip.idle_power, chip.tdp
         message = f"{value} is out of range; {chip.name.upper()} draws {low} idle, {high} at most"
+        message += "; for a rack, --budget rack=120kW" if value > high else ""
         found.append(Finding("--cap", message))
     else:
         return float(value)

@@ -8,6 +8,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from racktwin.cli.console import table
+from racktwin.dashboard.money import dollars
 from racktwin.estimate import Estimate
 from racktwin.planning.token_cost import TokenCost
 
@@ -41,8 +42,9 @@ def screen(cost: TokenCost) -> Iterator[RenderableType]:
     yield ""
     yield (
         f"{found.watts:,.0f} W of IT a GPU, PUE {found.deployment.cluster.site.pue:g}, "
-        f"${cost.tariff:.3g}/kWh, {cost.intensity * 1e3:.0f} g/kWh"
+        f"{dollars(cost.tariff, '.3g')}/kWh, {cost.intensity * 1e3:.0f} g/kWh"
     )
+    yield "the PUE is the cluster file's; `power year` computes one from weather and plant"
     yield f"input takes {cost.prefill:.0%} of the GPU time; joules and carbon all count as output's"
     yield f"owned: {cost.owned.all.evidence}"
 

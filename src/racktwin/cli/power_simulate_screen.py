@@ -85,10 +85,12 @@ def _facts(found: HallDay) -> Iterator[tuple[str, str]]:
     yield (
         "energy",
         (
-            f"{Joules(ran.energy).text(3)} ({ran.energy / MWH:,.1f} MWh), PUE {ran.pue:.3f}, "
+            f"{Joules(ran.energy).text(3)} ({ran.energy / MWH:,.1f} MWh), "
             f"{ran.tokens / ran.energy:.3g} output tokens/J"
         ),
     )
+    told = f"`plan` and `power cost` take the cluster file's {day.hall.cluster.site.pue:g}"
+    yield "PUE", f"{ran.pue:.3f} of cooling and power chain, computed; {told}"
     tokens = ran.tokens or 1.0
     yield (
         "electricity",

@@ -37,6 +37,8 @@ def screen(found: Answer) -> Iterator[RenderableType]:
     yield f"{year.weather.title} ({year.weather.origin}), {len(year.weather):,} hours"
     yield ""
     yield Text.assemble(("PUE ", "bold"), (f"{year.pue:.3f}", "bold"), _extremes(year))
+    told = f"`plan` and `power cost` take the cluster file's {cluster.site.pue:g}"
+    yield f"of cooling and power chain, computed; {told}"
     yield f"WUE {year.wue:.2f} litres per kWh of IT"
     yield ""
     yield _months(year)

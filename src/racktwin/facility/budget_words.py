@@ -44,7 +44,8 @@ def verdict(found: Budget) -> Iterator[tuple[str, str]]:
         f"cooling and house {Watts(power.house).text(3)}"
     )
     pue = found.cluster.site.pue
-    yield "meter", f"{Watts(power.site).text(4)}: {parts} (what is left of PUE {pue:g})"
+    said = f"what is left of the cluster file's PUE {pue:g}; `power year` computes its own"
+    yield "meter", f"{Watts(power.site).text(4)}: {parts} ({said})"
 
 
 def grounds(found: Budget) -> Iterator[tuple[str, str]]:

@@ -68,15 +68,21 @@ def read_lost(text: str, made: Hall) -> tuple[Lost, bool, str]:
     counts = {
         "exchangers": made.units,
         "coolers": side.units + side.spare,
-        "chillers": side.chillers,
+        "chillers": side.chillers if side.chiller else 0,
     }
     given, still, findings = {}, False, []
     for word in filter(None, (each.strip() for each in text.split(","))):
         name, _, count = word.partition(":")
         if name not in ELEMENTS:
             findings.append(unknown("--lose", name[:40], ELEMENTS))
+        elif name in given or (name == "pumps" and still):
+            findings.append(Finding("--lose", f"{name!r} is given twice"))
         elif name == "pumps":
             still = True
+            if count:
+                findings.append(Finding("--lose", f"{word[:40]!r}: pumps are lost together"))
+        elif not counts[name]:
+            findings.append(Finding("--lose", f"{word[:40]!r}: the plant has no {name}"))
         elif count and not (count.isdecimal() and 0 < int(count) <= counts[name]):
             said = f"{word[:40]!r}: expected 1 to {counts[name]} of {name}"
             findings.append(Finding("--lose", said))

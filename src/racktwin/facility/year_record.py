@@ -30,6 +30,7 @@ def record(found: Answer) -> dict[str, Any]:
         "load": year.load,
         "plant": plant_record(year.hall),
         "pue": year.pue,
+        "site_pue": float(year.hall.cluster.site.pue),
         "wue_litres_per_kwh": year.wue,
         "hourly_pue": _spread(year.hourly_pue),
         "monthly_pue": list(map(float, year.monthly(year.site) / year.monthly(year.it))),

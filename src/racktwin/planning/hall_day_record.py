@@ -36,6 +36,7 @@ def record(found: HallDay) -> dict[str, Any]:
         "site_watts": _spread(ran.site),
         "rack_watts_most": float(ran.lines[:, 10].max()) / day.hall.racks,
         "pue": ran.pue,
+        "site_pue": float(day.hall.cluster.site.pue),
         "supply_most": float(ran.lines[:, 4].max()),
         "junction_most": float(ran.lines[:, 5].max()) if day.hall.loop else None,
         "throttled_seconds": ran.throttled,

@@ -10,6 +10,7 @@ import msgspec
 
 from racktwin.estimate import Estimate
 from racktwin.evidence.confidence import power
+from racktwin.facility.asked import Gathered
 from racktwin.facility.grid import grid
 from racktwin.facility.ownership import Owned, owned
 from racktwin.facility.series import carbon, prices
@@ -17,6 +18,7 @@ from racktwin.planning.choice import errors, inverse
 from racktwin.planning.prediction import Load, Prediction, predicted
 
 HOUR = 3600.0
+YEAR = 8760  # hours
 
 
 class TokenCost(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,9 +43,14 @@ class TokenCost(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def token_cost(path: str | Path, load: Load, tariff: str | None, dirt: str | None) -> TokenCost:
-    """Predict and price; BadInput with every finding. tariff, dirt: as typed, else the site's."""
-    paid = float(prices(tariff, 1)[0]) if tariff else None
-    emitted = float(carbon(dirt, 1)[0]) if dirt else None
+    """Predict and price; BadInput with every finding. tariff, dirt: as typed, else the site's.
+
+    Of files by hour the mean over a year is taken: the load is the same at every hour.
+    """
+    gathered = Gathered()
+    paid = gathered.read("--tariff", lambda: float(prices(tariff, YEAR).mean())) if tariff else None
+    emitted = gathered.read("--carbon", lambda: float(carbon(dirt, YEAR).mean())) if dirt else None
+    gathered.done("power cost")
     found = predicted(path, load)
     cluster, state = found.deployment.cluster, found.state
     site = cluster.site
