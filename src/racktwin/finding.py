@@ -27,7 +27,7 @@ class Finding(msgspec.Struct, frozen=True):
     note: bool = False
 
     def __str__(self) -> str:
-        place = f"line {self.line:<4}" if self.line is not None else ""
+        place = f"line {self.line} ".ljust(9) if self.line is not None else ""
         remark = "  [note]" if self.note else ""
         return f"{place}{self.key}: {self.message}{remark}"
 

@@ -20,6 +20,8 @@ HEADS = [
     "DATA PERIODS,1,1,Data,Sunday,1/1,12/31",
 ]
 
+NAMES = {6: "dry bulb", 7: "dew point", 8: "relative humidity", 9: "pressure"}
+
 
 def rows(year=2023, dry=25.0, dew=10.0, humidity=39.0, pressure=97000):
     return [
@@ -87,7 +89,7 @@ def test_missing_and_double_rows_are_named(tmp_path):
     data.insert(1000, data[1000])
     said = refused(tmp_path, data)
     assert "line 59  time: 3 hours are missing before this row" in said
-    assert "line 1010time: this hour stands twice" in said
+    assert "line 1010 time: this hour stands twice" in said
 
 
 def test_part_of_a_year_is_refused(tmp_path):
@@ -138,3 +140,22 @@ def test_not_an_epw_file(tmp_path):
         weather(tmp_path / "empty.epw")
     with pytest.raises(BadInput, match="cannot be read: No such file"):
         weather(tmp_path / "none.epw")
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "-inf", "warm"])
+@pytest.mark.parametrize("column", [6, 7, 8, 9])
+def test_words_are_no_marks_of_missing_values(text, column, tmp_path):
+    said = refused(tmp_path, changed(2000, column, text))
+    assert f"line 2009 {NAMES[column]}: '{text}' is not a number" in said
+
+
+@pytest.mark.parametrize("mark", ["", "99.9", "99.90", "999", "9999"])
+def test_marks_are_nines(mark, tmp_path):
+    assert read(tmp_path, changed(2000, 6, mark)).dry[2000] == 25.0
+
+
+@pytest.mark.parametrize("value", ["293.15", "120"])
+def test_what_is_above_the_mark_is_not_missing(value, tmp_path):
+    said = refused(tmp_path, changed(2000, 6, value))
+    assert f"dry bulb: {value} is out of range; expected -70 to 70 °C" in said
+    assert ("kelvin" in said) == (value == "293.15")

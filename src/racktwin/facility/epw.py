@@ -155,17 +155,24 @@ def _column(
     for index, row in enumerate(rows):
         text = row[COLUMNS[name]]
         try:
-            value = float(text) if text else math.nan
+            value = float(text) if text else MISSING[name]
         except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
             findings.append(Finding(name, f"{text[:20]!r} is not a number", numbers[index]))
             value = math.nan
-        if value >= MISSING[name] * (1 - 1e-9):
+        elif _missing(name, value):
             value = math.nan
-        elif not (math.isnan(value) or low <= value <= high):
+        elif not low <= value <= high:
             text = f"{value:g} is out of range; expected {low:g} to {high:g} {unit}"
             findings.append(Finding(name, text + _unit_hint(name, value), numbers[index]))
         found[index] = value
     return _filled(name, found, numbers, findings)
+
+
+def _missing(name: str, value: float) -> bool:
+    """Marks are nines; some writers put more of them than the dictionary says."""
+    return value >= MISSING[name] * (1 - 1e-9) and set(f"{value:.12g}") <= {"9", "."}
 
 
 def _unit_hint(name: str, value: float) -> str:
