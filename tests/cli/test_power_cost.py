@@ -50,3 +50,11 @@ def test_money_below_zero_and_whose_pue(capsys):
     said = capsys.readouterr().out
     assert "PUE 1.15, -$0.05/kWh" in said
     assert "the PUE is the cluster file's" in said
+
+
+def test_an_hour_that_earns_money_keeps_the_order_of_its_interval(capsys):
+    assert main([*WORDS, "--tariff", "$-10/kWh", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    for key in ("own_input_per_mtok", "own_output_per_mtok"):
+        each = answer[key]
+        assert each["low"] < each["value"] < each["high"] < 0

@@ -65,12 +65,11 @@ def token_cost(path: str | Path, load: Load, tariff: str | None, dirt: str | Non
 
     def per_mtok(hourly: Estimate, part: float, tokens: float) -> Estimate:
         scale = part / HOUR / tokens * 1e6
-        low = math.hypot(1 - hourly.low / hourly.value, 1 - rate.low)
-        high = math.hypot(hourly.high / hourly.value - 1, rate.high - 1)
-        value = hourly.value * scale
-        return Estimate(
-            value, value * max(0.0, 1 - low), value * (1 + high), "$/Mtok", hourly.evidence
-        )
+        value, size = hourly.value, abs(hourly.value)  # below 0 where the grid pays for taking
+        low = value - math.hypot(value - hourly.low, size * (1 - rate.low))
+        high = value + math.hypot(hourly.high - value, size * (rate.high - 1))
+        low = max(low, min(0.0, value, hourly.low)) if value > 0 else low
+        return Estimate(value * scale, low * scale, high * scale, "$/Mtok", hourly.evidence)
 
     flat = Estimate(found.price, found.price, found.price, "$/GPU/h", found.price_note)
     rent = msgspec.structs.replace(flat, value=flat.value or 1e-9, low=flat.low or 1e-9,
