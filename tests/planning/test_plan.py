@@ -145,6 +145,19 @@ def test_the_reason_for_the_batch_is_the_one_that_binds(small: Asking) -> None:
     assert "TTFT" not in roomy.limit
 
 
+def test_the_front_of_a_megawatt_is_best_by_power(small: Asking) -> None:
+    found = plan(small())
+    by_power, by_gpu = found.power_front, found.front
+    assert max(each.per_mw for each in by_power) >= max(each.per_mw for each in by_gpu)
+    figures = [each.per_mw for each in by_power]
+    assert figures == sorted(figures, reverse=True)
+    speeds = [each.per_user for each in by_power]
+    assert speeds == sorted(speeds)
+    most = found.ask.cluster.chip.tdp
+    for each in by_power:  # W of IT per GPU: more than the rack around an idle chip
+        assert each.per_gpu / each.per_mw * 1e6 > 0.1 * most
+
+
 def test_the_front_is_within_the_first_token_limit(small: Asking) -> None:
     free, held = plan(small()), plan(small(ttft="100ms"))
     assert max(each.ttft for each in free.front) > 0.1

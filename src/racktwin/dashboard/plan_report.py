@@ -14,7 +14,7 @@ from racktwin.dashboard.page import page
 from racktwin.dashboard.scatter import Point, scatter
 from racktwin.estimate import Estimate
 from racktwin.planning.choice import Choice
-from racktwin.planning.plan import SHARE, Plan
+from racktwin.planning.plan import SHARE, FrontPoint, Plan
 from racktwin.units import Seconds
 
 COLUMNS = ("GPUs", "out tok/s/GPU", "total tok/s/GPU", "TPOT ms", "TTFT s", "rack kW", "$/Mtok out")
@@ -33,6 +33,7 @@ def plan_report(plan: Plan) -> str:
         reason=f"What stops it there: {best.limit}.",
         searched=f"{plan.candidates:,} deployments were priced, {plan.meeting:,} meet the limits.",
         front=Markup(_front(plan)),
+        power_front=Markup(_power_front(plan)),
         columns=COLUMNS,
         ranking=[_row(each) for each in plan.shown],
         trials=list(_trials(plan)),
@@ -80,25 +81,37 @@ def _copies(count: int) -> str:
 
 
 def _front(plan: Plan) -> str:
-    points = [
-        Point(
-            each.per_user,
-            each.per_gpu,
-            SERIES.index(each.mode),
-            f"{each.per_gpu:,.0f} tok/s/GPU at {each.per_user:,.0f} tok/s/user, "
-            f"{each.gpus:,} GPUs {each.mode}, TTFT {each.ttft:.2f} s",
-        )
-        for each in plan.front
-    ]
     best = plan.best
+    points = [_point(each, each.per_gpu, "tok/s/GPU") for each in plan.front]
     chosen = Point(best.per_user.value, best.output_rate.value, 2, best.deployment.title, 7)
-    limit = 1 / plan.ask.tpot if plan.ask.tpot else None
+    return _against_speed(plan, [*points, chosen], "output tokens/s/GPU")
+
+
+def _power_front(plan: Plan) -> str:
+    best = plan.best
+    points = [_point(each, each.per_mw, "tok/s/MW") for each in plan.power_front]
+    per_mw = 1e6 * best.output_rate.value * plan.ask.cluster.gpus_per_rack / best.rack_power
+    chosen = Point(best.per_user.value, per_mw, 2, best.deployment.title, 7)
+    return _against_speed(plan, [*points, chosen], "output tokens/s per MW of IT")
+
+
+def _point(point: FrontPoint, figure: float, unit: str) -> Point:
+    return Point(
+        point.per_user,
+        figure,
+        SERIES.index(point.mode),
+        f"{figure:,.0f} {unit} at {point.per_user:,.0f} tok/s/user, "
+        f"{point.gpus:,} GPUs {point.mode}, TTFT {point.ttft:.2f} s",
+    )
+
+
+def _against_speed(plan: Plan, points: list[Point], up: str) -> str:
     return scatter(
-        [*points, chosen],
+        points,
         across="tokens/s of one user",
-        up="output tokens/s/GPU",
+        up=up,
         series=SERIES,
-        limit=limit,
+        limit=1 / plan.ask.tpot if plan.ask.tpot else None,
         limit_label="TPOT limit",
     )
 

@@ -13,7 +13,7 @@ from racktwin.estimate import Estimate
 from racktwin.finding import BadInput, Finding
 from racktwin.planning.ask import Ask, checked
 from racktwin.planning.choice import Choice, choose
-from racktwin.planning.objective import Terms, output_per_gpu, score
+from racktwin.planning.objective import Terms, it_watts, output_per_gpu, score
 from racktwin.planning.packing import copies_of
 from racktwin.planning.pareto import front
 from racktwin.planning.pools import SERVE_BUDGETS, Priced
@@ -36,9 +36,13 @@ EQUAL = 0.03  # scores this close are a tie: predictions are less sure than that
 
 
 class FrontPoint(msgspec.Struct, frozen=True):
-    """A point of the Pareto front. per_gpu: output tokens/s/GPU; per_user: tokens/s/user."""
+    """A point of a Pareto front.
+
+    per_gpu: output tokens/s/GPU; per_mw: output tokens/s per MW of IT; per_user: tokens/s/user.
+    """
 
     per_gpu: float
+    per_mw: float
     per_user: float
     mode: str
     gpus: int
@@ -49,6 +53,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The ranked answer. choices: best first, all within the limits; `closest` when none is.
 
     candidates: deployments priced; layouts: layouts tried; seconds: CPU time of the search, s.
+    front: of tokens/s/GPU and tokens/s/user; power_front: of tokens/s/MW and tokens/s/user.
     trials: of those `shown` by simulation, in their order; none where none was asked for.
     """
 
@@ -56,6 +61,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     choices: tuple[Choice, ...]
     closest: Choice | None
     front: tuple[FrontPoint, ...]
+    power_front: tuple[FrontPoint, ...]
     candidates: int
     meeting: int
     layouts: int
@@ -129,11 +135,13 @@ def plan(ask: Ask) -> Plan:
     scored = np.where(good, score(ask.objective, every, terms), -np.inf)
     best = tuple(choose(priced, every, index) for index in _distinct(every, scored, ask.top))
     closest = None if best else choose(priced, every, int(np.argmin(excess)))
+    by_gpu, by_power = _fronts(every, ask.ttft or np.inf, terms)
     return Plan(
         ask=ask,
         choices=best,
         closest=closest,
-        front=_front(every, ask.ttft or np.inf, terms),
+        front=by_gpu,
+        power_front=by_power,
         candidates=len(every),
         meeting=int(good.sum()),
         layouts=len(priced.layouts),
@@ -170,21 +178,32 @@ def _distinct(every: Candidates, scored: NDArray[np.float64], top: int) -> list[
     return sorted(found, key=lambda index: -scored[index])
 
 
-def _front(every: Candidates, ttft: float, terms: Terms) -> tuple[FrontPoint, ...]:
-    """The front within the TTFT limit (of all, where none is); the TPOT limit is an axis of it."""
+def _fronts(
+    every: Candidates, ttft: float, terms: Terms
+) -> tuple[tuple[FrontPoint, ...], tuple[FrontPoint, ...]]:
+    """The fronts by GPU and by MW within the TTFT limit (of all, where none is).
+
+    The TPOT limit is an axis of them.
+    """
     within = every.ttft <= ttft
     every = every.take(within) if within.any() else every
-    rate = output_per_gpu(every, terms)
-    return tuple(
-        FrontPoint(
-            per_gpu=float(rate[index]),
-            per_user=1 / float(every.tpot[index]),
-            mode="aggregated" if every.prefill[index] < 0 else "disaggregated",
-            gpus=int(every.gpus[index]),
-            ttft=float(every.ttft[index]),
+    rate, speed = output_per_gpu(every, terms), 1 / every.tpot
+    per_mw = 1e6 * rate / it_watts(every, terms.cluster)
+
+    def points(up: NDArray[np.float64]) -> tuple[FrontPoint, ...]:
+        return tuple(
+            FrontPoint(
+                per_gpu=float(rate[index]),
+                per_mw=float(per_mw[index]),
+                per_user=float(speed[index]),
+                mode="aggregated" if every.prefill[index] < 0 else "disaggregated",
+                gpus=int(every.gpus[index]),
+                ttft=float(every.ttft[index]),
+            )
+            for index in front(up, speed)
         )
-        for index in front(rate, 1 / every.tpot)
-    )
+
+    return points(rate), points(per_mw)
 
 
 def _does_not_load(priced: Priced) -> Finding:

@@ -23,16 +23,19 @@ def record(plan: Plan) -> dict[str, Any]:
         "choices": [_choice(each, plan.ask) for each in plan.choices],
         "confirmed": _confirmed(plan) if plan.trials else None,
         "closest": _choice(plan.closest, plan.ask) if plan.closest else None,
-        "front": [
-            {
-                "output_tokens_per_s_per_gpu": each.per_gpu,
-                "tokens_per_s_per_user": each.per_user,
-                "mode": each.mode,
-                "gpus": each.gpus,
-                "ttft_s": each.ttft,
-            }
-            for each in plan.front
-        ],
+        "front": [_point(each) for each in plan.front],
+        "power_front": [_point(each) for each in plan.power_front],
+    }
+
+
+def _point(point: FrontPoint) -> dict[str, Any]:
+    return {
+        "output_tokens_per_s_per_gpu": point.per_gpu,
+        "output_tokens_per_s_per_mw": point.per_mw,
+        "tokens_per_s_per_user": point.per_user,
+        "mode": point.mode,
+        "gpus": point.gpus,
+        "ttft_s": point.ttft,
     }
 
 
