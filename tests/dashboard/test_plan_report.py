@@ -69,7 +69,7 @@ def test_tags_are_balanced_and_charts_are_xml(found: Plan) -> None:
     assert not parser.faults
     assert not parser.open
     charts = re.findall(r"<svg.*?</svg>", page, re.S)
-    assert len(charts) == parser.seen.count("svg") == 4
+    assert len(charts) == parser.seen.count("svg") == 5
     for chart in charts:
         ET.fromstring(chart)
 

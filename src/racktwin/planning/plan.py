@@ -38,7 +38,7 @@ EQUAL = 0.03  # scores this close are a tie: predictions are less sure than that
 class FrontPoint(msgspec.Struct, frozen=True):
     """A point of a Pareto front.
 
-    per_gpu: output tokens/s/GPU; per_mw: output tokens/s per MW of IT; per_user: tokens/s/user.
+    per_gpu: output tokens/s/GPU; per_mw: the same per megawatt of IT; per_user: tokens/s/user.
     """
 
     per_gpu: float
@@ -53,7 +53,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The ranked answer. choices: best first, all within the limits; `closest` when none is.
 
     candidates: deployments priced; layouts: layouts tried; seconds: CPU time of the search, s.
-    front: of tokens/s/GPU and tokens/s/user; power_front: of tokens/s/MW and tokens/s/user.
+    front: by GPU and tokens/s/user; power_front: by megawatt and tokens/s/user.
     trials: of those `shown` by simulation, in their order; none where none was asked for.
     """
 
@@ -181,7 +181,7 @@ def _distinct(every: Candidates, scored: NDArray[np.float64], top: int) -> list[
 def _fronts(
     every: Candidates, ttft: float, terms: Terms
 ) -> tuple[tuple[FrontPoint, ...], tuple[FrontPoint, ...]]:
-    """The fronts by GPU and by MW within the TTFT limit (of all, where none is).
+    """The fronts by GPU and by megawatt within the TTFT limit (of all, where none is).
 
     The TPOT limit is an axis of them.
     """

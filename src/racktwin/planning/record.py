@@ -9,7 +9,7 @@ from racktwin.estimate import Estimate
 from racktwin.planning.ask import Ask
 from racktwin.planning.choice import Choice
 from racktwin.planning.places import places
-from racktwin.planning.plan import FIGURES, SHARE, Plan
+from racktwin.planning.plan import FIGURES, SHARE, FrontPoint, Plan
 
 
 def record(plan: Plan) -> dict[str, Any]:
