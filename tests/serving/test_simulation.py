@@ -192,7 +192,7 @@ def test_what_can_never_fit_is_refused_and_counted() -> None:
     assert "1 request of up to 200,010 tokens refused" in done.refusal
     with pytest.raises(BadInput, match="refused"):
         run(trace.part(1, 2))
-    with pytest.raises(BadInput, match="no request"):
+    with pytest.raises(BadInput, match="none in the time asked"):
         run(trace.part(0, 0))
 
 

@@ -15,7 +15,8 @@ def test_saturation_is_what_the_formula_says(engine: str) -> None:
     """More in flight than batches hold; answers much longer than prompts, so that steps are alike.
 
     Where prompts fill much of the time the formula is up to a few percent lower: it takes them one
-    by one, and they share steps.
+    by one, and they share steps. Its power is a few percent higher: it prices the joules of the mean
+    tokens of a step, and those of measured operators rise slower than tokens.
     """
     trace = poisson(6000, 1.0, input=100, output=1000)
     concurrency = REPLICAS * 100
@@ -25,7 +26,7 @@ def test_saturation_is_what_the_formula_says(engine: str) -> None:
     assert not found.short
     assert found.requests == pytest.approx(formula.requests, rel=0.01)
     assert found.output == pytest.approx(formula.output_rate, rel=0.01)
-    assert found.watts == pytest.approx(formula.watts, rel=0.02)
+    assert 0.96 * formula.watts < found.watts < 1.01 * formula.watts
 
 
 @pytest.mark.parametrize("engine", ["vllm", "sglang", "trtllm-1.3"])
