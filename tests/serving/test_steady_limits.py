@@ -15,7 +15,7 @@ def test_saturation_is_what_the_formula_says(engine: str) -> None:
     """More in flight than batches hold; answers much longer than prompts, so that steps are alike.
 
     Where prompts fill much of the time the formula is up to a few percent lower: it takes them one
-    by one, and they share steps. Its power is a few percent higher: it prices the joules of the mean
+    by one, and they share steps. Its power is a few percent higher: it prices joules of the mean
     tokens of a step, and those of measured operators rise slower than tokens.
     """
     trace = poisson(6000, 1.0, input=100, output=1000)
