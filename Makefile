@@ -16,7 +16,7 @@ run: $(STAMP) ## plan DeepSeek-R1 on the ND GB300 v6 cluster, write plan/
 	$(BIN)/racktwin plan deepseek-r1 --on azure-nd-gb300-v6 --input 8192 --output 1024 --ttft 3s --tpot 20ms --out plan
 
 test: check ## check, then the whole suite
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist loadfile
 
 check: style types layers rules ## the quick gate, under 30 s; `make -k check` shows every failure at once
 

@@ -116,7 +116,7 @@ def test_the_bracket_begins_below_the_load_where_the_means_reach_the_limits(
     slos: list[Slo], limits: Limits, begin: float
 ) -> None:
     rate = np.array([0.0, 1.0, 2.0, 3.0, 4.0])
-    curve = Curve(rate, rate, rate, rate / 10, rate / 100, rate, rate, "")
+    curve = Curve(rate, rate, rate, rate / 10, rate / 100, *[rate] * 4, "")
     assert bracket(curve, slos, limits, 10.0) == pytest.approx((begin, 4.0))
 
 
