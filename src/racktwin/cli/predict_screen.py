@@ -39,6 +39,9 @@ def screen(found: Prediction) -> Iterator[RenderableType]:
     )
     for name, estimate, scale, form, unit in rows:
         made.add_row(name, *_cells(estimate, scale, form), unit)
+    if seen := found.benchmark:
+        made.add_row("TTFT of a benchmark", *_cells(seen.ttft, 1.0, ",.2f"), "s, from its start on")
+        made.add_row("TPOT of a benchmark", *_cells(seen.tpot, 1e3, ",.2f"), "ms")
     made.add_row("requests", f"{state.requests:,.2f}", "", "per s")
     made.add_row("batch", f"{state.batch:,.1f}", "", "decoding sequences per rank")
     made.add_row("prefill work", f"{state.prefill_busy:.0%}", "", "of the time it has")
@@ -54,6 +57,11 @@ def screen(found: Prediction) -> Iterator[RenderableType]:
     yield f"decode step {step * 1e3:.1f} ms{waits}: {listed}"
     yield f"evidence: TPOT {found.tpot.evidence}"
     yield f"          TTFT {found.ttft.evidence}"
+    if seen := found.benchmark:
+        yield (
+            f"          errors of benchmarks: all clients start at once and send {seen.requests} "
+            "requests each, so that the first prompts wait"
+        )
     yield f"price:    ${found.price:.2f}/GPU/h ({found.price_note})"
     if apart := not_scheduled(deployment):
         yield f"note:     {apart}"

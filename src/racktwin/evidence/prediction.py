@@ -16,7 +16,8 @@ class Prediction(msgspec.Struct, frozen=True):
     """Predicted means over all requests of a measurement.
 
     ttft, tpot: s; output_rate: out tokens/s of the whole deployment; limit: what holds it back.
-    median: of ttft, s.
+    median: of ttft, s. followed: the clients one by one; else they were too many, and this is the
+    steady state.
     """
 
     ttft: float
@@ -24,6 +25,7 @@ class Prediction(msgspec.Struct, frozen=True):
     output_rate: float
     limit: str
     median: float
+    followed: bool = True
 
 
 def predict(measurement: Measurement, served: Served) -> Prediction:
@@ -39,7 +41,8 @@ def predict(measurement: Measurement, served: Served) -> Prediction:
     loop: Loop | None = follow(measurement, 1.0)
     if loop is None:
         loop = Loop(state.ttft, state.tpot, state.ttft)
-        return _prediction(measurement, loop, 0.0, state.limit)
+        found = _prediction(measurement, loop, 0.0, state.limit)
+        return msgspec.structs.replace(found, followed=False)
     if pool is not None:
         slower = follow(measurement, reading(engine, step)) or loop
         waited = engine.prefill_wait + measurement.client.polled / 2

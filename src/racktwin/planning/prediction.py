@@ -13,6 +13,7 @@ from racktwin.engine.deployment import Deployment
 from racktwin.engine.deployment_file import read_deployment
 from racktwin.estimate import Estimate
 from racktwin.finding import BadInput, Finding
+from racktwin.planning.benchmark import Benchmark, benchmark
 from racktwin.planning.choice import errors, inverse, not_scheduled
 from racktwin.planning.objective import idle_watts
 from racktwin.serving.steady import Served, SteadyState
@@ -36,7 +37,8 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
 class Prediction(msgspec.Struct, frozen=True, kw_only=True):
     """What a deployment does under a load; figures of one copy, each with its interval.
 
-    wanted: the load in words. price: $/GPU/h. notes: remarks on the file.
+    wanted: the load in words. price: $/GPU/h. notes: remarks on the file. benchmark: the same load
+    from its start on; None for arrivals, or too many clients.
     """
 
     deployment: Deployment
@@ -52,6 +54,7 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True):
     price: float
     price_note: str
     notes: tuple[Finding, ...]
+    benchmark: Benchmark | None = None
 
     @property
     def overloaded(self) -> bool:
@@ -69,14 +72,16 @@ def predicted(path: str | Path, load: Load, engine: str | None = None) -> Predic
     served = Served(deployment)
     if faults := list(lacking(served, traffic)):
         raise BadInput(faults, str(path))
-    if load.concurrency is not None:
-        state = served.closed(traffic, load.concurrency / deployment.copies)
-        wanted = _share(load.concurrency, "requests in flight", deployment.copies)
-    else:
+    if load.concurrency is None:
         rate = float(Rate.parse(load.rate or ""))
         state = served.open(traffic, rate / deployment.copies)
         wanted = _share(rate, "requests/s", deployment.copies)
-    return _prediction(deployment, traffic, wanted, state, price, notes)
+        return _prediction(deployment, traffic, wanted, state, price, notes)
+    each = load.concurrency / deployment.copies
+    wanted = _share(load.concurrency, "requests in flight", deployment.copies)
+    state = served.closed(traffic, each)
+    found = _prediction(deployment, traffic, wanted, state, price, notes)
+    return msgspec.structs.replace(found, benchmark=benchmark(served, traffic, each))
 
 
 def _share(whole: float, unit: str, copies: int) -> str:
@@ -173,6 +178,11 @@ def record(found: Prediction) -> dict[str, Any]:
         "prefix_hit": found.traffic.prefix_hit,
         "overloaded": found.overloaded,
         **{name: msgspec.structs.asdict(getattr(found, name)) for name in names},
+        "benchmark": (
+            msgspec.to_builtins(found.benchmark)
+            if found.benchmark
+            else dict.fromkeys(Benchmark.__struct_fields__)
+        ),
         "requests_per_s": state.requests,
         "concurrency": state.concurrency,
         "batch_per_rank": state.batch,

@@ -168,7 +168,8 @@ def _values(
         )
         for name, value in _figures(row, found).items()
     )
-    return values, f"TPOT: {bands['tpot'].text}"
+    said = "" if found.followed else "too many clients to follow, steady state; "
+    return values, f"{said}TPOT: {bands['tpot'].text}"
 
 
 def _figures(row: Measurement, found: Prediction) -> dict[str, float]:
