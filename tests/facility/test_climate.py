@@ -7,7 +7,7 @@ import pytest
 
 from racktwin import catalog
 from racktwin.facility.climate import read_climate, typical_year
-from racktwin.facility.weather import weather
+from racktwin.facility.station import weather
 from racktwin.finding import BadInput
 
 

@@ -12,7 +12,7 @@ from racktwin.facility.day_state import quantile
 from racktwin.facility.hall import Lost, hall
 from racktwin.facility.plant import plant
 from racktwin.facility.serving_table import LOADS, Load, serving_table
-from racktwin.facility.weather import weather
+from racktwin.facility.station import weather
 from racktwin.finding import BadInput
 
 SHARES = np.linspace(0, 1, 21)

@@ -6,7 +6,7 @@ import calendar
 
 import pytest
 
-from racktwin.facility.weather import weather
+from racktwin.facility.station import weather
 from racktwin.finding import BadInput
 
 HEADS = [

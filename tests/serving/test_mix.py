@@ -13,7 +13,6 @@ from racktwin.finding import BadInput
 from racktwin.serving.limits import Limits
 from racktwin.serving.mingle import mingled
 from racktwin.serving.mix import Mix, load
-from racktwin.serving.prefix import cached
 from racktwin.serving.slo_class import SloClass
 from racktwin.serving.trace import COLUMNS, Trace, cut, join
 from racktwin.serving.workload import workload
@@ -67,8 +66,8 @@ def test_classes_come_at_their_rates_with_their_lengths(tmp_path: Path) -> None:
     assert not np.diff(trace.starts)[batch].any()  # it tells no prefixes
     alone = workload("mooncake-conversation").trace(int((~batch).sum()))
     chat = trace.take(np.flatnonzero(~batch))
-    whole = cached(trace)[~batch].sum() / chat.input.sum()
-    assert whole == pytest.approx(cached(alone).sum() / alone.input.sum(), abs=0.05)
+    whole = trace.cached[~batch].sum() / chat.input.sum()
+    assert whole == pytest.approx(alone.cached.sum() / alone.input.sum(), abs=0.05)
 
 
 def test_a_turn_waits_for_its_own_session(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from racktwin.serving.prefix import cached
 from racktwin.serving.ragged import Ragged
 from racktwin.serving.trace import Trace
 
@@ -20,11 +19,11 @@ def trace(rows: list[list[int]], size: int = 10) -> Trace:
 def test_hits_by_hand() -> None:
     rows = [[1, 2, 3], [1, 2, 4], [5, 2, 3], [1, 2, 3], [4]]
     # Second: two blocks. Third: its first block is new, so nothing. Fourth: all but one token.
-    assert cached(trace(rows)).tolist() == [0, 20, 0, 29, 9]
+    assert trace(rows).cached.tolist() == [0, 20, 0, 29, 9]
 
 
 def test_nothing_without_blocks() -> None:
-    assert cached(Trace.of([0, 1], [10, 10], [1, 1])).tolist() == [0, 0]
+    assert Trace.of([0, 1], [10, 10], [1, 1]).cached.tolist() == [0, 0]
 
 
 @given(ROWS)
@@ -35,4 +34,4 @@ def test_equals_a_plain_loop(rows: list[list[int]]) -> None:
         hits = next((n for n, block in enumerate(row) if block not in seen), len(row))
         expected.append(min(hits * 10, len(row) * 10 - 1))
         seen |= set(row)
-    assert cached(trace(rows)).tolist() == expected
+    assert trace(rows).cached.tolist() == expected

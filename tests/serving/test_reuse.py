@@ -12,7 +12,6 @@ from tests.serving.test_simulation import rows, run
 from racktwin.serving import traces
 from racktwin.serving.fleet import PREFILLED
 from racktwin.serving.outcome import outcome, readings
-from racktwin.serving.prefix import cached
 from racktwin.serving.prefixes import units
 from racktwin.serving.simulation import Simulation
 from racktwin.serving.trace import Trace
@@ -49,7 +48,7 @@ def test_no_more_is_found_than_was_there(conversation: Trace) -> None:
         assert not told["losses"].any()
         assert computed(done) == (told["input"] - told["cached"]).sum()
         found[router] = told["cached"].sum()
-        assert 0 < found[router] <= endless(conversation) <= cached(conversation).sum()
+        assert 0 < found[router] <= endless(conversation) <= conversation.cached.sum()
     assert found["prefix_aware"] > 1.5 * found["round_robin"]
 
 
@@ -88,4 +87,4 @@ def test_an_agent_finds_its_own_words_again(shared: Path) -> None:
     trace = traces.load(shared / "traces/dynamo_pi_agent_request_trace.jsonl.gz")
     done = run(trace, router="prefix_aware")
     assert done.finished == len(trace)
-    assert computed(done) < trace.input.sum() - cached(trace).sum()  # answers are found too
+    assert computed(done) < trace.input.sum() - trace.cached.sum()  # answers are found too

@@ -9,7 +9,6 @@ import pytest
 from racktwin.finding import BadInput
 from racktwin.serving.arrivals import Arrivals
 from racktwin.serving.lengths import Lengths
-from racktwin.serving.prefix import cached
 from racktwin.serving.sessions import Class, Turns
 from racktwin.serving.trace import COLUMNS, Trace, join
 from racktwin.serving.workload import Workload, names, workload
@@ -82,9 +81,9 @@ def test_a_turn_shares_all_full_blocks_of_the_turn_before_and_no_more() -> None:
     later = np.flatnonzero(made.after >= 0)
     later = later[made.input[made.after[later]] >= 128]  # the prompt is everybody's
     full = made.input[made.after[later]] // 64 * 64
-    assert cached(made)[later].tolist() == np.minimum(full, made.input[later] - 1).tolist()
+    assert made.cached[later].tolist() == np.minimum(full, made.input[later] - 1).tolist()
     opening = np.flatnonzero(made.after < 0)[1:]
-    assert cached(made)[opening].max() == 128
+    assert made.cached[opening].max() == 128
 
 
 def test_offline_and_closed_loads_end_with_the_requests() -> None:

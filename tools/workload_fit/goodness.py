@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from racktwin.serving.prefix import cached
 from racktwin.serving.trace import Trace
 from racktwin.serving.workload import Workload
 
@@ -56,4 +55,4 @@ def variation(arrival: Floats, resolution: float) -> float:
 
 def hit(trace: Trace) -> float:
     """Share of the input that an endless prefix cache holds (1)."""
-    return float(cached(trace).sum() / trace.input.sum())
+    return float(trace.cached.sum() / trace.input.sum())

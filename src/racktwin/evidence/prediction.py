@@ -41,8 +41,8 @@ def predict(measurement: Measurement, served: Served) -> Prediction:
     loop: Loop | None = follow(measurement, 1.0)
     if loop is None:
         loop = Loop(state.ttft, state.tpot, state.ttft)
-        found = _prediction(measurement, loop, 0.0, state.limit)
-        return msgspec.structs.replace(found, followed=False)
+        steady = _prediction(measurement, loop, 0.0, state.limit)
+        return msgspec.structs.replace(steady, followed=False)
     if pool is not None:
         slower = follow(measurement, reading(engine, step)) or loop
         waited = engine.prefill_wait + measurement.client.polled / 2

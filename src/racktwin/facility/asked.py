@@ -17,8 +17,9 @@ from racktwin.facility.grid import grid
 from racktwin.facility.hall import Hall, Lost, hall
 from racktwin.facility.plant import Plant, plant
 from racktwin.facility.series import carbon, prices
+from racktwin.facility.station import weather
 from racktwin.facility.transient import Transient, read_lost, transient
-from racktwin.facility.weather import Weather, steady, weather
+from racktwin.facility.weather import Weather, steady
 from racktwin.facility.year import Year, year
 from racktwin.finding import BadInput, Finding, unknown
 from racktwin.hardware import Cluster

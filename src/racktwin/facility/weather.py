@@ -1,16 +1,12 @@
-"""Weather hour by hour: a year of it, made for a climate or read from a file."""
+"""Weather hour by hour."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from racktwin import catalog
 from racktwin.facility.air import pressure_at, wet_bulb
-from racktwin.finding import BadInput, Finding, unknown
 
 Floats = NDArray[np.float64]
 MONTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
@@ -45,18 +41,3 @@ def steady(dry: float, humidity: float, altitude: float = 0.0) -> Weather:
         pressure=pressure,
         month=np.ones(1, dtype=np.int64),
     )
-
-
-def weather(name: str | Path) -> Weather:
-    """The year of a climate ('phoenix', or a YAML file like one), or of an EPW file."""
-    from racktwin.facility.climate import read_climate, typical_year
-    from racktwin.facility.epw import read_epw
-
-    text = str(name)
-    if text.lower().endswith(".epw"):
-        return read_epw(text)
-    if not catalog.is_path(text) and text.lower() not in catalog.names("climates"):
-        known = unknown("--weather", text[:40], catalog.names("climates"))
-        hint = f"{known.message}; or a path to an .epw file"
-        raise BadInput([Finding("--weather", hint)], "weather")
-    return typical_year(read_climate(text))

@@ -56,5 +56,7 @@ def _row(deployment: Deployment, traffic: Traffic, concurrency: float) -> Measur
         traffic=traffic,
         concurrency=concurrency,
         client=CLIENT,
-        **deployment.pools,
+        serve=deployment.serve,
+        prefill=deployment.prefill,
+        decode=deployment.decode,
     )

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from racktwin.serving.prefix import cached
 from racktwin.serving.ragged import Ragged
 from racktwin.serving.traffic import Traffic
 
@@ -105,6 +106,11 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return Ragged(self.blocks, self.starts)
 
     @property
+    def cached(self) -> NDArray[np.int64]:
+        """Input tokens of each request that an endless prefix cache would hold."""
+        return cached(self.prefix, self.block_size, self.input)
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What a user should know of how the trace was read, one sentence each."""
         return (*map(str, self.skipped), *self.warnings)
@@ -163,14 +169,12 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     def traffic(self) -> Traffic:
         """Mean tokens of a request, and the share of its input an endless cache would hold."""
-        from racktwin.serving.prefix import cached
-
         mean = self.output.mean()
         images = np.maximum(self.images, self.encoder > 0).sum()
         return Traffic(
             input=float(self.input.mean()),
             output=float(mean),
-            prefix_hit=float(cached(self).sum() / self.input.sum()),
+            prefix_hit=float(self.cached.sum() / self.input.sum()),
             variation=float(self.output.var() / mean**2),
             images=float(images / len(self)),
             image_tokens=float(self.encoder.sum() / max(images, 1)),
