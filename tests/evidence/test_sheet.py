@@ -41,6 +41,12 @@ def test_every_complete_row_has_a_deployment(published: Sheet, shared: Path) -> 
     assert refused == {"prefill_num_workers": 412, "decode_num_workers": 412, "concurrency": 4}
 
 
+def test_a_step_has_room_for_a_prompt(published: Sheet) -> None:
+    """A budget of some tokens would have prompts of a thousand wait for a thousand steps."""
+    budgets = {pool.max_batch_tokens for each in published.measurements for pool in each.pools}
+    assert min(budgets) >= 1024
+
+
 def test_gb300_rows_by_gpus(published: Sheet) -> None:
     """By hand from the worker columns: 1 x 4 + 4 x 8 is 36 GPUs, and so on."""
     rows = [each for each in published.measurements if each.system == "gb300"]
