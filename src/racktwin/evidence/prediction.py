@@ -32,7 +32,8 @@ def predict(measurement: Measurement, served: Served) -> Prediction:
     """The prediction of a measurement on its deployment, `served`: its clients' closed loop.
 
     What an engine adds to a prompt holds nobody else up: TTFT is that of a loop in which prompts
-    take so much longer, TPOT that of one in which they do not.
+    take so much longer, TPOT that of one in which they do not. With pools of their own the decode
+    side answers first, so that waiting for a place in it is part of TTFT.
     """
     state = served.closed(measurement.traffic, measurement.concurrency)
     engine, pool = served.deployment.engine, measurement.serve
@@ -50,10 +51,10 @@ def predict(measurement: Measurement, served: Served) -> Prediction:
         added += waited * loop.tpot * pool.speculation.tokens_per_step
     else:
         factor = engine.prefill_apart
-        slower = Loop(factor * loop.ttft, loop.tpot, factor * loop.median)
+        slower = Loop(factor * loop.ttft + loop.seat, loop.tpot, factor * loop.median + loop.later)
         added = launching(engine, step.architecture) + engine.handover
     found = Loop(slower.ttft, loop.tpot, slower.median)
-    cycle = slower.ttft if pool is not None else loop.ttft
+    cycle = slower.ttft if pool is not None else loop.ttft + loop.seat
     return _prediction(measurement, found, added, state.limit, cycle)
 
 

@@ -56,6 +56,8 @@ def test_a_decode_pool_without_room_makes_them_wait() -> None:
     found = sent(2, 1)
     pair.run(found, made(2, room=1.0), 2)
     assert np.sort(found.done) == pytest.approx([SERVICE + 100 * STEP, SERVICE + 200 * STEP])
+    assert np.sort(found.seated) == pytest.approx([SERVICE, SERVICE + 100 * STEP])
+    assert np.sort(found.read) == pytest.approx([SERVICE, 2 * SERVICE])
 
 
 def test_a_full_prefill_pool_answers_one_request_a_service_time() -> None:

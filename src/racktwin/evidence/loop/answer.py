@@ -23,11 +23,17 @@ FULL = 0.9  # of the budget in waiting prompts ends the wait for more
 
 
 class Loop(msgspec.Struct, frozen=True):
-    """Means over all requests, s: to the end of the prompt, per token after it; median: of ttft."""
+    """Means over all requests, s: to the end of the prompt, per token after it; median: of ttft.
+
+    seat: s between the two, in which a read prompt waits for a place in a decode pool of its own;
+    later: what that adds to the median, s.
+    """
 
     ttft: float
     tpot: float
     median: float
+    seat: float = 0.0
+    later: float = 0.0
 
 
 def answer(served: Served, measurement: Measurement, factor: float = 1.0) -> Loop | None:
@@ -50,8 +56,11 @@ def answer(served: Served, measurement: Measurement, factor: float = 1.0) -> Loo
 
 def _means(found: Requests) -> Loop:
     ttft = found.read - found.arrival
-    tpot = (found.done - found.read) / (found.output - 1)
-    return Loop(float(ttft.mean()), float(tpot.mean()), float(np.median(ttft)))
+    begun = np.maximum(found.read, found.seated)
+    tpot = (found.done - begun) / (found.output - 1)
+    seat, median = float((begun - found.read).mean()), float(np.median(ttft))
+    later = float(np.median(begun - found.arrival)) - median
+    return Loop(float(ttft.mean()), float(tpot.mean()), median, seat, later)
 
 
 def _rank(served: Served, pool: Pool, row: Measurement, factor: float) -> Rank:

@@ -64,7 +64,8 @@ def upcoming(
 
 @compiled
 def run(requests: Requests, pair: Pair, clients: int) -> None:
-    """Send all requests, `clients` at a time; fills in when each arrived, was read and ended.
+    """Send all requests, `clients` at a time; fills in when each arrived, was read, seated and
+    ended.
 
     Sequences win tokens at one pace, so those of one sequence since the start tell who ends next.
     """
@@ -101,6 +102,7 @@ def run(requests: Requests, pair: Pair, clients: int) -> None:
                 coming, sent = coming + 1, sent + 1
         while behind < front and batch < pair.room:
             number = requests.later[behind]
+            requests.seated[number] = now
             push(requests.ends, requests.enders, batch, won + requests.output[number] - 1, number)
             behind, batch = behind + 1, batch + 1
         while idle > 0 and head < tail:

@@ -1,4 +1,4 @@
-"""The requests of a closed loop: their lengths, and when each came, was read and ended."""
+"""The requests of a closed loop: their lengths, and when each came, was read, seated, ended."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ MOST = 60_000  # requests of a loop
 class Requests(NamedTuple):
     """Of every request, in the order they are sent, one entry per array.
 
-    prompt, output: tokens; delay: s from the answer before it to its arrival. arrival, read, done:
-    s, when it arrived, its prompt was read, its answer ended. The rest is room for heaps (keys: s,
-    and decode steps) and queues.
+    prompt, output: tokens; delay: s from the answer before it to its arrival. arrival, read,
+    seated, done: s, when it arrived, its prompt was read, a decode pool of its own had a place for
+    it (0 without one), its answer ended. The rest is room for heaps (keys: s, and decode steps)
+    and queues.
     """
 
     prompt: Floats
@@ -31,6 +32,7 @@ class Requests(NamedTuple):
     delay: Floats
     arrival: Floats
     read: Floats
+    seated: Floats
     done: Floats
     coming: Floats
     comers: Ints
@@ -48,7 +50,7 @@ def requests(traffic: Traffic, client: Client, clients: int) -> Requests:
     delays = draws.exponential(data.load("closed_loop")["delay"], size=count)
     prompt = np.round(traffic.new * (1 + min(client.spread, WIDEST) * shift))
     output = np.round(traffic.output * (1 + client.spread * other))
-    floats = [np.zeros(count) for _ in range(5)]
+    floats = [np.zeros(count) for _ in range(6)]
     ints = [np.zeros(count, np.int64) for _ in range(4)]
     return Requests(
         prompt=np.maximum(prompt, 1.0),
@@ -57,6 +59,7 @@ def requests(traffic: Traffic, client: Client, clients: int) -> Requests:
         arrival=floats[0],
         read=floats[1],
         done=floats[2],
+        seated=floats[5],
         coming=floats[3],
         comers=ints[0],
         ends=floats[4],
