@@ -41,6 +41,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     """One row: what ran, under which load, and what was measured.
 
     system: GPU system as the source names it; cluster, model, precision, engine: catalog names.
+    parts: (part, format) of weights where the row says more than one format.
     kv: format of the cache. fraction: memory flag of the launch, 0 for the epoch's.
     scheduler: how the engine admits requests, '' for its default.
     constants: of the epoch that were others, by name (any unit, the constant's).
@@ -56,6 +57,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     cluster: str
     model: str
     precision: str
+    parts: tuple[tuple[str, str], ...] = ()
     kv: str
     fraction: float = 0.0
     scheduler: str = ""
@@ -85,6 +87,12 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
         return sum(pool.gpus for pool in self.pools)
 
     @property
+    def stored(self) -> str:
+        """Formats of the weights: 'fp8', 'fp8 with experts in int4'."""
+        apart = [f"{part} in {each}" for part, each in self.parts if each != self.precision]
+        return self.precision + (f" with {', '.join(apart)}" if apart else "")
+
+    @property
     def aggregated(self) -> bool:
         """Whether prompts and decoding share the same GPUs."""
         return self.serve is not None
@@ -112,4 +120,4 @@ def deployment(measurement: Measurement) -> Deployment:
 def weights(measurement: Measurement) -> Precision:
     """Formats of the checkpoint that was served, with the cache format of its launch."""
     stored = model(measurement.model).at(measurement.precision)
-    return msgspec.structs.replace(stored, kv=measurement.kv)
+    return msgspec.structs.replace(stored, **dict(measurement.parts), kv=measurement.kv)

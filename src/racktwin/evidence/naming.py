@@ -11,8 +11,13 @@ from racktwin import catalog
 from racktwin.engine import epochs
 from racktwin.evidence import data
 from racktwin.evidence.condition import matches
-from racktwin.finding import BadInput, Finding, unknown
+from racktwin.finding import BadInput, Finding, nearest, unknown
 from racktwin.models import model as published
+from racktwin.models.module_names import LINEAR
+
+FORMATS = ("precision", "gemm_quant_mode", "moe_quant_mode")
+INTEGERS = ("int4", "int8")
+NARROW = (*INTEGERS, "mxfp4", "mxfp8", "nvfp4")  # that experts are often stored in, alone
 
 
 def model(text: str) -> str | Finding:
@@ -53,24 +58,48 @@ def _named(key: str, text: str, aliases: Mapping[str, str], known: list[str]) ->
     return unknown(key, text, [*aliases, *known]) if text else Finding(key, "is empty")
 
 
+def spoken(row: Mapping[str, str]) -> dict[str, str]:
+    """The row with its formats in the words of data/names.yaml ('w4a16_awq' -> 'int4')."""
+    return {**row, **{column: _word(row.get(column) or "") or "" for column in FORMATS}}
+
+
+def _word(text: str) -> str | None:
+    """The one word for a format; None for a format that nobody knows."""
+    said = re.sub(r"[\s-]+", "_", text.strip().lower())
+    known: Mapping[str, list[str]] = data.load("names")["formats"]
+    return next((each for each, words in known.items() if said in words), None if said else "")
+
+
 def precision(row: Mapping[str, str]) -> tuple[str, str]:
     """Format of the checkpoint's weights, and what of it was inferred ('' when it is written)."""
+    said = spoken(row)
     for rule in data.load("names")["precisions"]:
-        if matches(rule["where"], row):
+        if matches(rule["where"], said):
             guess = f"precision empty: {rule['is']}" if rule.get("inferred") else ""
             return str(rule["is"]), guess
-    return "bf16", f"precision {row['precision']!r} unknown: bf16"
+    raise BadInput([Finding("precision", f"no rule reads {row['precision'][:40]!r}")])
+
+
+def parts(row: Mapping[str, str], *, moe: bool) -> tuple[tuple[str, str], ...]:
+    """(part, format) where the row tells experts, if the model has any, from the other matrices.
+
+    Integers in the other matrices are a checkpoint whose every linear layer is quantized (AWQ).
+    """
+    said = spoken(row)
+    rest, experts = said["gemm_quant_mode"], said["moe_quant_mode"]
+    found = dict.fromkeys(LINEAR, rest) if rest in INTEGERS else {}
+    if moe and rest and experts and (found or (experts in NARROW and experts != rest)):
+        found["experts"] = experts
+    return tuple(found.items())
 
 
 def unknown_format(column: str, text: str) -> Finding | None:
     """What is wrong with a cell of a format column; None for one that a rule knows, or empty."""
-    known = {
-        word
-        for rule in data.load("names")["precisions"]
-        for word in (rule["is"], rule["where"].get("precision"), rule["where"].get(column))
-        if isinstance(word, str) and word
-    }
-    return unknown(column, text, sorted(known)) if text and text not in known else None
+    if _word(text) is not None:
+        return None
+    known = data.load("names")["formats"]
+    words = [each for listed in known.values() for each in listed]
+    return unknown(column, text[:40], words if nearest(text[:40], words) else known)
 
 
 def is_release(text: str) -> bool:

@@ -63,7 +63,9 @@ def measurement(row: Mapping[str, str], line: int = 1, source: str = "row") -> M
         engine = epochs.match(cells.text["framework"], version, cells.text["measured_on"])
     except BadInput as error:
         findings += error.findings
-    settings = launch(cells.text)
+    faults = (naming.unknown_format(each, cells.text[each]) for each in naming.FORMATS)
+    findings += [fault for fault in faults if fault]
+    settings = launch(naming.spoken(cells.text))
     try:
         if not findings:
             pools = pooling.read(cells, settings, moe=_moe(str(served)))
@@ -99,6 +101,7 @@ def _measurement(
         cluster=where,
         model=served,
         precision=precision,
+        parts=naming.parts(text, moe=_moe(served)),
         kv=settings.kv,
         fraction=settings.fraction,
         engine=engine.name,

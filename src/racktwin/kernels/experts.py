@@ -23,7 +23,14 @@ from racktwin.kernels.roofline import Sizes, Work, work
 from racktwin.kernels.tables import Table, Tables
 from racktwin.models.formats import bytes_per_value
 
-_TABLES = {"fp16": ["bf16"], "fp32": ["bf16"], "mxfp8": ["fp8_block"], "mxfp4": ["mxfp4"]}
+_TABLES = {
+    "fp16": ["bf16"],
+    "fp32": ["bf16"],
+    "int8": ["bf16"],  # widened on the way in; kernels of 8-bit integers were not measured
+    "q8_0": ["bf16"],
+    "mxfp8": ["fp8_block"],
+    "mxfp4": ["mxfp4"],
+}
 _WEIGHT_ONLY = ["mxfp4", "int4"]
 # How tokens fall on experts, and what is taken where a load was not measured. eplb: experts
 # replicated and placed so that ranks carry alike.

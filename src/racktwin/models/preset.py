@@ -6,7 +6,7 @@ from racktwin.finding import BadInput, unknown
 from racktwin.models.architecture import Architecture, Experts, LatentAttention
 from racktwin.models.precision import Precision
 
-NAMES = ("bf16", "fp16", "fp8", "fp8_block", "nvfp4", "mxfp4", "int4")
+NAMES = ("bf16", "fp16", "fp8", "fp8_block", "mxfp8", "nvfp4", "mxfp4", "int8", "int4")
 
 
 def preset(architecture: Architecture, name: str, like: Precision | None = None) -> Precision:
@@ -16,6 +16,7 @@ def preset(architecture: Architecture, name: str, like: Precision | None = None)
     is. nvfp4 (NVIDIA's ModelOpt checkpoints): dense models all linear layers; with latent attention
     (DeepSeek) all but queries, keys and values; other MoE models the feed-forwards. mxfp4: routed
     experts only (gpt-oss). int4: routed experts, or all linear layers of a dense model.
+    int8, mxfp8: all linear layers.
     """
     if name not in NAMES:
         raise BadInput([unknown("precision", name, NAMES)])

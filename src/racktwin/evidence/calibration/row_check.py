@@ -48,7 +48,7 @@ def cells(row: Mapping[str, str], line: int) -> Iterator[Finding]:
 
 def _words(said: Mapping[str, str], line: int) -> Iterator[Finding]:
     """Formats and releases that nobody knows; an empty cell is inferred."""
-    for column in ("precision", "gemm_quant_mode", "moe_quant_mode"):
+    for column in naming.FORMATS:
         fault = naming.unknown_format(column, said[column])
         if fault is not None:
             yield msgspec.structs.replace(fault, line=line)

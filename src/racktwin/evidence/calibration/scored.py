@@ -77,7 +77,7 @@ class Scored:
 
 
 def _key(row: Measurement) -> Key:
-    launched = row.kv, row.fraction, row.scheduler, row.engine, row.constants
+    launched = row.parts, row.kv, row.fraction, row.scheduler, row.engine, row.constants
     return row.cluster, row.model, row.precision, *launched, row.pools
 
 

@@ -110,7 +110,7 @@ class Priced:
 
 
 def _key(row: Measurement) -> tuple[object, ...]:
-    formats = row.precision, row.kv, row.fraction
+    formats = row.precision, row.parts, row.kv, row.fraction
     return row.cluster, row.model, *formats, row.engine, row.constants, row.scheduler, row.pools
 
 
@@ -252,4 +252,4 @@ def _said(row: Measurement) -> tuple[str, ...]:
     )
     notes = [each for each in row.inferred if each != "defaults"]
     inferred = f"inferred: {', '.join(notes)}" if notes else ""
-    return f"read as {row.engine}, {row.precision}, {layouts}, {row.gpus} GPUs", inferred
+    return f"read as {row.engine}, {row.stored}, {layouts}, {row.gpus} GPUs", inferred
