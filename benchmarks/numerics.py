@@ -14,6 +14,7 @@ from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from benchmarks.registry import Benchmark, NotYet, Work
@@ -21,6 +22,7 @@ from racktwin.numerics import quantize
 
 ROWS, COLUMNS = 8192, 8192
 THREADS = os.cpu_count() or 1
+ROUNDS = 15
 
 
 def _weights(rows: int = ROWS) -> np.ndarray:
@@ -50,7 +52,7 @@ def _moved(make: Callable[[], Callable[[], int]]) -> Callable[[], Work]:
 
 def _copy() -> Callable[[], int]:
     values = _weights()
-    into = np.zeros_like(values)
+    into = np.ones_like(values)
     return lambda: copied(values, into)
 
 
@@ -60,7 +62,7 @@ def _quantize() -> Callable[[], int]:
 
 
 def _dequantize() -> Callable[[], int]:
-    found, into = quantize(_weights()), np.zeros((ROWS, COLUMNS), np.float32)
+    found, into = quantize(_weights()), np.ones((ROWS, COLUMNS), np.float32)
 
     def run() -> int:
         found.dequantize(out=into)
@@ -114,64 +116,80 @@ def torchao(values: np.ndarray) -> tuple[Callable[[], Any], Callable[[], Any]]:
     return make, lambda: made.dequantize(torch.float32)
 
 
-def own(values: np.ndarray) -> tuple[Callable[[], Any], Callable[[], Any]]:
-    """Ours, into fresh memory as theirs."""
+def _fastest(runs: dict[str, Callable[[], Any]], rounds: int) -> dict[str, tuple[float, float]]:
+    """Least wall and CPU time of each, s, in turn: what else the machine does hits all alike."""
+    times = {name: (float("inf"), float("inf")) for name in runs}
+    for lap in range(rounds + 1):
+        for name, run in runs.items():
+            wall, cpu = time.perf_counter(), time.process_time()
+            run()
+            wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+            if lap:  # the first one warms up
+                times[name] = min(times[name][0], wall), min(times[name][1], cpu)
+    return times
+
+
+def _own(values: np.ndarray) -> dict[str, tuple[float, float]]:
+    """Ours and copies in turn, s."""
+    brief = values.astype(ml_dtypes.bfloat16)
+    into, brief_into = np.ones_like(values), np.ones_like(brief)
     found = quantize(values)
-    return lambda: quantize(values), lambda: found.dequantize()
-
-
-def _fastest(run: Callable[[], Any], repeats: int = 5) -> float:
-    run()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - start)
-    return min(times)
+    return _fastest(
+        {
+            "copy": lambda: copied(values, into),
+            "copy to fresh": lambda: copied(values, np.empty_like(values)),
+            "quantize": lambda: quantize(values),
+            "quantize bfloat16": lambda: quantize(brief),
+            "dequantize to out": lambda: found.dequantize(out=into),
+            "dequantize": lambda: found.dequantize(),
+            "dequantize bfloat16 to out": lambda: found.dequantize(out=brief_into),
+        },
+        ROUNDS,
+    )
 
 
 def main(size: int) -> None:
-    """Wall times side by side on `size` MiB of weights, those of other packages where they are."""
+    """Ours, copies and other packages, where they are, on `size` MiB of weights."""
     values = _weights(max(1, (size << 20) // 4 // COLUMNS))
-    into = np.zeros_like(values)
-    copy = _fastest(lambda: copied(values, into), 9)
-    bandwidth = 2 * values.nbytes / copy
-    found = quantize(values)
-    moved = values.nbytes + found.nbytes
-    print(f"{THREADS} threads, {size} MiB: copy {bandwidth / 1e9:.1f} GB/s")
-    again = _fastest(lambda: found.dequantize(out=into), 9)
-    print(f"dequantize into memory that is there: {moved / again / bandwidth:.0%} of it")
-    mine = [_fastest(run, 9) for run in own(values)]
-    for name, seconds in zip(("quantize", "dequantize"), mine, strict=True):
-        print(f"{name}: {seconds:.3f} s, {moved / seconds / bandwidth:.0%} of it")
+    times = _own(values)
+    print(f"{THREADS} threads, {size} MiB of float32, least of {ROUNDS} rounds")
+    print("share: bytes moved per second over those of a copy, by wall time and by CPU time")
+    small, whole = quantize(values).nbytes, 2 * values.nbytes
+    for name, (wall, cpu) in times.items():
+        like = "copy to fresh" if name == "dequantize" else "copy"
+        moved = small + values.nbytes // (2 if "bfloat16" in name else 1)
+        if name.startswith("copy"):
+            like, moved = "copy", whole
+        by_wall, by_cpu = (
+            moved / own / (whole / copy) for own, copy in zip((wall, cpu), times[like], strict=True)
+        )
+        figures = (
+            f"{1e3 * wall:4.0f} ms wall {1e3 * cpu:4.0f} ms CPU {moved / wall / 1e9:5.1f} GB/s"
+        )
+        print(f"{name:28} {figures} {by_wall:5.0%} {by_cpu:5.0%} of {like}")
     for other in (modelopt, torchao):
         try:
-            theirs = [_fastest(run, 2) for run in other(values)]
+            runs = other(values)
         except NotYet as reason:
             print(f"{other.__name__}: {reason}")
             continue
-        for name, seconds, ours in zip(("quantize", "dequantize"), theirs, mine, strict=True):
-            print(f"{other.__name__} {name}: {seconds:.3f} s, {seconds / ours:.1f} times ours")
+        theirs = _fastest(dict(zip(("quantize", "dequantize"), runs, strict=True)), 2)
+        for name, (seconds, _) in theirs.items():
+            ratio = seconds / times[name][0]
+            print(f"{other.__name__} {name}: {seconds:.3f} s wall, {ratio:.1f} times ours")
 
 
 SIZE = f"{ROWS * COLUMNS * 4 >> 20} MiB, {THREADS} threads"
 BENCHMARKS = [
-    Benchmark(name="numerics.copy", phase="memory", size=SIZE, run=_moved(_copy)),
-    Benchmark(
-        name="numerics.quantize", phase="nvfp4", size=SIZE, run=_moved(_quantize),
-        goal="20 % of copy",
-    ),
-    Benchmark(
-        name="numerics.dequantize", phase="nvfp4", size=SIZE, run=_moved(_dequantize),
-        goal="50 % of copy",
-    ),
-    Benchmark(
-        name="numerics.copy", phase="to fresh memory", size=SIZE, run=_moved(_copy_to_fresh)
-    ),
-    Benchmark(
-        name="numerics.dequantize", phase="to fresh memory", size=SIZE,
-        run=_moved(_dequantize_to_fresh),
-    ),
+    Benchmark(name=f"numerics.{name}", phase=phase, size=SIZE, run=_moved(make), goal=goal,
+              repeats=ROUNDS)
+    for name, phase, make, goal in (
+        ("copy", "memory", _copy, ""),
+        ("quantize", "nvfp4", _quantize, "20 % of copy"),
+        ("dequantize", "nvfp4", _dequantize, "50 % of copy"),
+        ("copy", "to fresh memory", _copy_to_fresh, ""),
+        ("dequantize", "to fresh memory", _dequantize_to_fresh, ""),
+    )
 ]  # fmt: skip
 
 if __name__ == "__main__":

@@ -18,28 +18,45 @@ Floats = npt.NDArray[np.float32]
 Bits = npt.NDArray[np.int32]
 Codes = npt.NDArray[np.uint8]
 PART = 16  # columns worked on together: divides every block but those of a whole row
+STRIP = 64  # parts taken through all steps of a loop: they stay in a core's nearest cache
 SIGNLESS, INFINITE = np.int32(0x7FFFFFFF), np.int32(0x7F800000)
 
 
+@compiled.inlined
+def part_maxima(bits: Bits, fours: Bits, most: Bits) -> None:
+    """Bits of the largest magnitude (any unit) of each part of 16; NaN is larger than infinity.
+
+    fours: room for four a part: in two steps of four this compiles to wide instructions.
+    """
+    for four in range(4 * most.shape[0]):
+        at = 4 * four
+        one = max(bits[at] & SIGNLESS, bits[at + 1] & SIGNLESS)
+        two = max(bits[at + 2] & SIGNLESS, bits[at + 3] & SIGNLESS)
+        fours[four] = max(one, two)
+    for part in range(most.shape[0]):
+        at = 4 * part
+        most[part] = max(max(fours[at], fours[at + 1]), max(fours[at + 2], fours[at + 3]))
+
+
 @compiled
-def largest(bits: Bits, tall: int, each: int, found: Bits) -> None:
+def largest(bits: Bits, tall: int, each: int, fours: Bits, most: Bits, found: Bits) -> None:
     """Bits of the largest magnitude (any unit) of each block; NaN is larger than infinity.
 
-    each: parts of a block, which is `tall` rows; found: starts as zeros.
+    each: parts of a block, which is `tall` rows; found: starts as zeros. fours, most: room for a
+    strip's.
     """
     columns = bits.shape[1]
     whole = columns // PART
     for row in range(bits.shape[0]):
-        for part in range(whole):
-            most = np.int32(0)
-            for place in range(PART):
-                most = max(most, bits[row, PART * part + place] & SIGNLESS)
-            place = part // each
-            found[row // tall, place] = max(found[row // tall, place], most)
+        own = found[row // tall]
+        for first in range(0, whole, STRIP):
+            last = min(first + STRIP, whole)
+            part_maxima(bits[row, PART * first : PART * last], fours, most[: last - first])
+            for part in range(first, last):
+                own[part // each] = max(own[part // each], most[part - first])
         for column in range(PART * whole, columns):
             place = whole // each
-            most = bits[row, column] & SIGNLESS
-            found[row // tall, place] = max(found[row // tall, place], most)
+            own[place] = max(own[place], bits[row, column] & SIGNLESS)
 
 
 @compiled.inlined
@@ -151,25 +168,63 @@ def e2m1_rows(values: Floats, divisors: Floats, each: int, packed: Codes, codes:
         e2m1_row(values[row], divisors[row], each, packed[row], codes)
 
 
-@compiled
-def nvfp4_rows(
+@compiled.inlined
+def nvfp4_strip(
     values: Floats, bits: Bits, whole: float, tensor_scale: float, scales: Codes, packed: Codes,
-    most: Bits, divisors: Floats, codes: Codes,
+    fours: Bits, most: Bits, divisors: Floats, codes: Codes,
 ) -> int:  # fmt: skip
-    """Scales and elements of NVFP4, row by row; blocks that are not finite.
+    """Scales and elements of at most a strip's blocks, as `nvfp4_blocks`.
 
-    bits: those of `values`, any unit; whole: 6 x tensor_scale, any unit. most, divisors, codes:
-    room for a row's.
+    whole, tensor_scale: any unit.
+    """
+    count = scales.shape[0]
+    part_maxima(bits, fours, most[:count])
+    wrong = e4m3_row(most[:count], whole, tensor_scale, scales, divisors)
+    e2m1_row(values, divisors[:count], 1, packed, codes)
+    return wrong
+
+
+@compiled
+def nvfp4_blocks(
+    values: Floats, bits: Bits, whole: float, tensor_scale: float, scales: Codes, packed: Codes,
+    fours: Bits, most: Bits, divisors: Floats, codes: Codes,
+) -> int:  # fmt: skip
+    """Scales and elements of NVFP4 of `values`, all rows end to end; blocks that are not finite.
+
+    bits: those of `values`, any unit; whole: 6 x tensor_scale, any unit. fours, most, divisors,
+    codes: room for a strip's.
     """
     wrong = 0
-    for row in range(values.shape[0]):
-        for block in range(scales.shape[1]):
-            largest_bits = np.int32(0)
-            for place in range(16):
-                largest_bits = max(largest_bits, bits[row, 16 * block + place] & SIGNLESS)
-            most[block] = largest_bits
-        wrong += e4m3_row(most, whole, tensor_scale, scales[row], divisors)
-        e2m1_row(values[row], divisors, 1, packed[row], codes)
+    for first in range(0, scales.shape[0], STRIP):
+        last = min(first + STRIP, scales.shape[0])
+        begin, end = 16 * first, 16 * last
+        wrong += nvfp4_strip(
+            values[begin:end], bits[begin:end], whole, tensor_scale, scales[first:last],
+            packed[8 * first : 8 * last], fours, most, divisors, codes,
+        )  # fmt: skip
+    return wrong
+
+
+@compiled
+def nvfp4_blocks_of_bfloat16(
+    narrow: Any, values: Floats, bits: Bits, whole: float, tensor_scale: float, scales: Codes,
+    packed: Codes, fours: Bits, most: Bits, divisors: Floats, codes: Codes,
+) -> int:  # fmt: skip
+    """As `nvfp4_blocks`, of values (any unit) in bfloat16, given as 16-bit integers.
+
+    whole, tensor_scale: any unit. values and bits: the same room for a strip's.
+    """
+    wrong = 0
+    for first in range(0, scales.shape[0], STRIP):
+        last = min(first + STRIP, scales.shape[0])
+        own = narrow[16 * first : 16 * last]
+        count = own.shape[0]
+        for place in range(count):
+            bits[place] = np.int32(own[place]) << np.int32(16)
+        wrong += nvfp4_strip(
+            values[:count], bits[:count], whole, tensor_scale, scales[first:last],
+            packed[8 * first : 8 * last], fours, most, divisors, codes,
+        )  # fmt: skip
     return wrong
 
 
@@ -210,24 +265,32 @@ def widen(narrow: Any, bits: Bits) -> None:
             bits[row, column] = np.int32(narrow[row, column]) << 16
 
 
+@compiled.inlined
+def bfloat16_of(bits: int) -> int:
+    """bfloat16, as a 16-bit integer, of the bits of a float32 (any unit), ties to even."""
+    up = bits + np.int32(0x7FFF) + ((bits >> 16) & 1)
+    held = (bits & SIGNLESS) > INFINITE  # NaN, which rounding could make infinite
+    return np.int16((bits if held else up) >> 16)
+
+
 @compiled
 def narrow(bits: Bits, brief: Any) -> None:
     """Rows in bfloat16, as 16-bit integers, of the bits of float32 (any unit), ties to even."""
     for row in range(bits.shape[0]):
         for column in range(bits.shape[1]):
-            value = bits[row, column]
-            up = value + np.int32(0x7FFF) + ((value >> 16) & 1)
-            held = (value & SIGNLESS) > INFINITE  # NaN, which rounding could make infinite
-            brief[row, column] = np.int16((value if held else up) >> 16)
+            brief[row, column] = bfloat16_of(bits[row, column])
 
 
 @compiled
-def largest_of_all(bits: Bits) -> int:
-    """Bits of the largest magnitude (any unit) of a matrix; NaN is larger than infinity."""
-    most = np.int32(0)
+def largest_of_all(bits: Any, signless: Any) -> int:
+    """Bits of the largest magnitude (any unit) of a matrix; NaN is larger than infinity.
+
+    signless: all bits but the sign's, as those of `bits`, 32 or 16.
+    """
+    most = signless & 0
     for row in range(bits.shape[0]):
         for column in range(bits.shape[1]):
-            most = max(most, bits[row, column] & SIGNLESS)
+            most = max(most, bits[row, column] & signless)
     return most
 
 
@@ -241,31 +304,66 @@ def look_up_pairs(packed: Codes, scales: Codes, half: int, table: Any, values: A
                 values[row, byte] = own[packed[row, byte]]
 
 
+@compiled.inlined
+def e2m1_parts(
+    packed: Codes, scales: Codes, factors: Floats, each: int, codes: Codes, values: Floats
+) -> None:
+    """Values (any unit) of a strip, as `e2m1_values`.
+
+    Sizes 0 and 0.5 are the mantissa of a float from 1, less that 1.
+    """
+    twice = each - 1  # shifted by, as a division would take longer than the values of a part
+    one, half = np.int32(0x3F800000), np.int32(0x3F000000)
+    for byte in range(packed.shape[0]):
+        codes[2 * byte] = packed[byte] & np.uint8(15)
+        codes[2 * byte + 1] = packed[byte] >> np.uint8(4)
+    for part in range(scales.shape[0] * each):
+        factor = factors[scales[part >> twice]]
+        for place in range(16):
+            code = np.int32(codes[16 * part + place])
+            size = code & np.int32(7)
+            small = size < np.int32(2)
+            bits = np.int32((size << np.int32(22)) + (one if small else half))
+            less = np.float32(1) if small else np.float32(0)
+            value = np.float32(bits.view(np.float32) - less).view(np.int32)
+            sign = (code & np.int32(8)) << np.int32(28)
+            values[16 * part + place] = np.int32(value | sign).view(np.float32) * factor
+
+
 @compiled
 def e2m1_values(
     packed: Codes, scales: Codes, factors: Floats, each: int, codes: Codes, values: Floats
 ) -> None:
     """Values (any unit) of packed codes times the factor (any unit) of their block's scale.
 
-    each: parts of 16 of a block; codes: room for those of a row. Sizes 0 and 0.5 are the mantissa
-    of a float from 1, less that 1.
+    All are rows end to end. each: parts of 16 of a block, 1 or 2; codes: room for those of a strip.
     """
-    one, half = np.int32(0x3F800000), np.int32(0x3F000000)
-    for row in range(packed.shape[0]):
-        for byte in range(packed.shape[1]):
-            codes[2 * byte] = packed[row, byte] & np.uint8(15)
-            codes[2 * byte + 1] = packed[row, byte] >> np.uint8(4)
-        for part in range(scales.shape[1] * each):
-            factor = factors[scales[row, part // each]]
-            for place in range(16):
-                code = np.int32(codes[16 * part + place])
-                size = code & np.int32(7)
-                small = size < np.int32(2)
-                bits = np.int32((size << np.int32(22)) + (one if small else half))
-                less = np.float32(1) if small else np.float32(0)
-                value = np.float32(bits.view(np.float32) - less).view(np.int32)
-                sign = (code & np.int32(8)) << np.int32(28)
-                values[row, 16 * part + place] = np.int32(value | sign).view(np.float32) * factor
+    wide = 16 * each
+    for first in range(0, scales.shape[0], STRIP):
+        last = min(first + STRIP, scales.shape[0])
+        begin, end = wide * first, wide * last
+        own, by = packed[begin // 2 : end // 2], scales[first:last]
+        e2m1_parts(own, by, factors, each, codes, values[begin:end])
+
+
+@compiled
+def e2m1_values_in_bfloat16(
+    packed: Codes, scales: Codes, factors: Floats, each: int, codes: Codes,
+    values: Floats, bits: Bits, brief: Any,
+) -> None:  # fmt: skip
+    """As `e2m1_values` (any unit), into bfloat16, as 16-bit integers.
+
+    values and bits: the same room for a strip's.
+    """
+    wide = 16 * each
+    for first in range(0, scales.shape[0], STRIP):
+        last = min(first + STRIP, scales.shape[0])
+        begin, end = wide * first, wide * last
+        own, by = packed[begin // 2 : end // 2], scales[first:last]
+        e2m1_parts(own, by, factors, each, codes, values)
+        into = brief[begin:end]
+        for place in range(into.shape[0]):
+            into[place] = bfloat16_of(bits[place])
 
 
 @compiled

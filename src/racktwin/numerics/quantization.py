@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
@@ -84,10 +85,10 @@ def encode(
 
     def run(part: slice) -> None:
         rows = slice(part.start // tall, -(-part.stop // tall))
-        piece = as_float32(matrix[part])
         if fused:
-            wrong[0] += _nvfp4(piece, whole, scales[rows], packed[part])
+            wrong[0] += _nvfp4(matrix[part], whole, scales[rows], packed[part])
             return
+        piece = as_float32(matrix[part])
         divisors, bad = _scales(piece, made, whole, round_up, tall, wide, scales[rows])
         if calibration == "mse" and not bad:
             least_error(piece, made, whole, scales[rows], divisors)
@@ -168,7 +169,11 @@ def largest_magnitude(matrix: npt.NDArray[Any]) -> np.float32:
     found: list[int] = [0]  # appending is one step of the interpreter
 
     def run(part: slice) -> None:
-        found.append(loops.largest_of_all(as_float32(matrix[part]).view(np.int32)))
+        if matrix.dtype == ml_dtypes.bfloat16:
+            most = loops.largest_of_all(matrix[part].view(np.int16), np.int16(0x7FFF))
+            found.append(int(most) << 16)
+            return
+        found.append(loops.largest_of_all(as_float32(matrix[part]).view(np.int32), loops.SIGNLESS))
 
     in_chunks(run, *matrix.shape)
     return np.float32(np.int32(max(found)).view(np.float32))
@@ -201,7 +206,8 @@ def _scales(
 ) -> tuple[npt.NDArray[np.float32], int]:  # fmt: skip
     """Fill in the scales of the blocks; what elements are divided by, and blocks not finite."""
     most = np.zeros(scales.shape, np.int32)
-    loops.largest(piece.view(np.int32), tall, -(-wide // loops.PART), most)
+    fours, own = np.empty(4 * loops.STRIP, np.int32), np.empty(loops.STRIP, np.int32)
+    loops.largest(piece.view(np.int32), tall, -(-wide // loops.PART), fours, own, most)
     divisors = np.empty(scales.shape, np.float32)
     codes = scales.view(np.uint8)
     if made.scale == "e4m3":
@@ -232,18 +238,23 @@ def _encode(
 
 
 def _nvfp4(
-    piece: npt.NDArray[np.float32],
+    matrix: npt.NDArray[Any],
     whole: Any,
     scales: npt.NDArray[Any],
     packed: npt.NDArray[np.uint8],
 ) -> int:
     """Scales from the largest values and elements in one walk; blocks that are not finite."""
     reach: Any = np.float32(LARGEST["e2m1"]) * whole
-    columns = piece.shape[1]
+    out = reach, whole, scales.view(np.uint8).reshape(-1), packed.reshape(-1)
     room = (
-        np.empty(columns // 16, np.int32),
-        np.empty(columns // 16, np.float32),
-        np.empty(columns, np.uint8),
+        np.empty(4 * loops.STRIP, np.int32),
+        np.empty(loops.STRIP, np.int32),
+        np.empty(loops.STRIP, np.float32),
+        np.empty(16 * loops.STRIP, np.uint8),
     )
-    bits, codes = piece.view(np.int32), scales.view(np.uint8)
-    return int(loops.nvfp4_rows(piece, bits, reach, whole, codes, packed, *room))
+    if matrix.dtype == ml_dtypes.bfloat16:
+        narrow = np.ascontiguousarray(matrix).view(np.int16).reshape(-1)
+        wide = np.empty(16 * loops.STRIP, np.float32)
+        return int(loops.nvfp4_blocks_of_bfloat16(narrow, wide, wide.view(np.int32), *out, *room))
+    values = as_float32(matrix).reshape(-1)
+    return int(loops.nvfp4_blocks(values, values.view(np.int32), *out, *room))

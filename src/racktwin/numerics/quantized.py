@@ -12,7 +12,15 @@ import numpy.typing as npt
 from racktwin.finding import BadInput, Finding
 from racktwin.numerics.chunks import in_chunks
 from racktwin.numerics.e2m1 import VALUES
-from racktwin.numerics.loops import PART, e2m1_values, look_up_pairs, narrow, scaled_rows
+from racktwin.numerics.loops import (
+    PART,
+    STRIP,
+    e2m1_values,
+    e2m1_values_in_bfloat16,
+    look_up_pairs,
+    narrow,
+    scaled_rows,
+)
 from racktwin.numerics.recipe import DTYPES, Recipe, recipe
 from racktwin.numerics.tensor import as_torch
 
@@ -145,13 +153,14 @@ def _pairs(found: Quantized, codes: npt.NDArray[np.uint8], values: npt.NDArray[A
         return
 
     def run(part: slice) -> None:
-        room = np.empty(values.shape[1], np.uint8)
-        rows = values[part]
-        if rows.dtype != np.float32:
-            rows = np.empty(rows.shape, np.float32)
-        e2m1_values(codes[part], scales[part], factors, wide // PART, room, rows)
-        if rows.dtype != values.dtype:
-            narrow(rows.view(np.int32), values[part].view(np.int16))
+        room = np.empty(STRIP * wide, np.uint8)
+        own, by, rows = codes[part].reshape(-1), scales[part].reshape(-1), values[part].reshape(-1)
+        if rows.dtype == np.float32:
+            e2m1_values(own, by, factors, wide // PART, room, rows)
+            return
+        some, brief = np.empty(STRIP * wide, np.float32), rows.view(np.int16)
+        bits = some.view(np.int32)
+        e2m1_values_in_bfloat16(own, by, factors, wide // PART, room, some, bits, brief)
 
     in_chunks(run, *values.shape)
 
