@@ -12,7 +12,7 @@ from racktwin import hardware
 from racktwin.engine.step import Step
 from racktwin.engine.table import StepTable
 from racktwin.models import Layout, Precision
-from racktwin.serving.aggregated import chunk, point
+from racktwin.serving.aggregated import chunk, fullest, point
 from racktwin.serving.traffic import Traffic
 
 RACKS = hardware.cluster("azure-nd-gb300-v6")
@@ -61,16 +61,45 @@ def test_prompts_that_ride_along_by_hand() -> None:
 
 
 def test_ranks_that_prefill_when_they_like_stall_each_other() -> None:
-    """Lock-step: a step is long if any of four ranks prefills in it."""
-    layout = Layout(attention_data=4, expert=4)
-    each = point(table(layout), plain(mixed=False, balanced=False), TRAFFIC, 10.0, 4096)
+    """Drafts on ranks in lock-step: all stall as long as any of four has prompts, which come one
+    in ten steps to each. The budget has room for one beside the others, two make two steps."""
+    layout, engine = Layout(attention_data=4, expert=4), plain(mixed=False, balanced=False)
+    each = point(table(layout, 1), engine, TRAFFIC, 10.0, 540)
     together = point(table(layout), plain(mixed=False, balanced=True), TRAFFIC, 10.0, 4096)
     step = table(layout).step
-    hit = 1 - 0.9**4
+    hit = float(fullest(np.array(0.1), 4, np.ones(())))
     with_experts = step.tokens(np.array([512.0, 512 * 0.1 / hit])).parts["experts"]
     stall = prefill(step) + float(with_experts[1] - with_experts[0])
-    assert float(each.step) == pytest.approx(decode(step, 10) + hit * stall)
+    drafting = float(table(layout, 1).decode_step(10.0, 562.5))
+    assert float(each.step) == pytest.approx(drafting + hit * stall, rel=1e-5)
     assert float(together.step) == pytest.approx(decode(step, 10) + 0.1 * prefill(step))
+
+
+def test_steps_of_the_fullest_rank() -> None:
+    """P(no prompt) is exp(-0.3), P(at most one) 1.3 times that; drawn for eight ranks."""
+    mean, one, two = np.array(0.3), np.array(1.0), np.array(2.0)
+    assert float(fullest(mean, 1, np.array(16.0))) == pytest.approx(1 - np.exp(-0.3))
+    assert float(fullest(mean, 1, one)) == pytest.approx(0.3)
+    drawn = np.random.default_rng(1).poisson(0.3, (200_000, 8)).max(axis=1)
+    assert float(fullest(mean, 8, one)) == pytest.approx(drawn.mean(), rel=0.01)
+    assert float(fullest(mean, 8, two)) == pytest.approx(np.ceil(drawn / 2).mean(), rel=0.01)
+
+
+def test_a_rank_prefills_while_others_decode() -> None:
+    """One step of eleven is a prompt's of the rank; any of four has one in `hit` of them, and then
+    the step is that of the slowest rank, with experts that see the tokens of all."""
+    layout, engine = Layout(attention_data=4, expert=4), plain(mixed=False, balanced=False)
+    found = point(table(layout), engine, TRAFFIC, 10.0, 4096)
+    step = table(layout).step
+    hit = 1 - (10 / 11) ** 4
+    reads = 1 / 11 / hit  # share of ranks, where any does
+    tokens = np.array([512.0, reads * 512 + (1 - reads) * 10])
+    experts = step.tokens(tokens).parts["experts"]
+    slow = float(step.tokens(512.0).seconds + experts[1] - experts[0] + step.host(1.0).seconds)
+    prompts = float(step.prefill(1.0, 512.0).seconds)
+    slow += max(prompts, float(step.decode(10.0, 562.5).seconds))
+    mean = (1 - hit) * decode(step, 10) + hit * slow
+    assert float(found.step) == pytest.approx(1.1 * mean)
 
 
 def test_a_pipeline_holds_a_step_per_stage() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from tests.serving import pool
 
 from racktwin.serving.fleet import RESULT, STEP
 from racktwin.serving.metrics import DEFINITIONS, Limits, figures, gaps, good
@@ -38,16 +39,20 @@ def test_a_good_request_keeps_every_limit() -> None:
     assert list(good(found, Limits(e2e=3.0))) == [False, True, False]
 
 
+STALLED, SINGLY = pool.rules(mixed=False), pool.rules(mixed=False, singly=True)
+
+
 def steps(*rows: tuple[float, float, float, int, int, int]) -> np.ndarray:
     made = np.zeros(len(rows), STEP)
     for row, values in zip(made, rows, strict=True):
-        for name, value in zip(STEP.names or (), values, strict=True):
+        row["usual"] = values[4] * values[5]
+        for name, value in zip((STEP.names or ())[:6], values, strict=True):
             row[name] = value
     return made
 
 
 def test_gaps_of_mixed_steps_are_the_steps() -> None:
-    seconds, often, left = gaps(steps((0, 4, 0, 0, 4, 3), (4, 6, 100, 0, 1, 2)), mixed=True)
+    seconds, often, left = gaps(steps((0, 4, 0, 0, 4, 3), (4, 6, 100, 0, 1, 2)), pool.rules())
     assert not len(left)
     assert list(seconds) == [1.0, 2.0]
     assert list(often) == [12, 2]
@@ -55,11 +60,20 @@ def test_gaps_of_mixed_steps_are_the_steps() -> None:
 
 def test_prompts_of_their_own_stall_the_next_gap() -> None:
     log = steps((5, 9, 0, 1, 4, 2), (0, 4, 0, 0, 4, 2), (4, 7, 99, 0, 1, 2), (7, 9, 0, 0, 2, 3))
-    seconds, often, left = gaps(log, mixed=False)
+    seconds, often, left = gaps(log, STALLED)
     assert not len(left)
     found = sorted(zip(seconds[often > 0], often[often > 0], strict=True))
     # two sequences of replica 0 waited 3 s for a prompt before their step of 1 s
     assert found == [(1.0, 2), (1.0, 2), (1.0, 4), (1.0, 6), (1.0, 6), (4.0, 2)]
+
+
+def test_a_rest_is_a_gap_of_its_own() -> None:
+    """Of three that decode two have a token at 4 after 1 s, and one after its rest of 3 s."""
+    log = steps((3, 4, 0, 0, 1, 3), (1, 4, 0, 0, 0, 1))
+    log["usual"] = 2, 0
+    seconds, often, left = gaps(log, SINGLY)
+    assert sorted(zip(seconds, often, strict=True)) == [(1.0, 2.0), (3.0, 1.0)]
+    assert not len(left)
 
 
 def test_definitions_differ_where_the_tools_do() -> None:
@@ -71,8 +85,8 @@ def test_definitions_differ_where_the_tools_do() -> None:
 
 def test_a_stall_is_kept_until_decoding_goes_on() -> None:
     first, then = steps((0, 1, 0, 0, 1, 2), (1, 4, 9, 0, 1, 2)), steps((4, 5, 0, 0, 1, 3))
-    seconds, often, left = gaps(first, mixed=False)
+    seconds, often, left = gaps(first, STALLED)
     assert list(left["end"]) == [4.0]
-    seconds, often, left = gaps(np.concatenate([left, then]), mixed=False)
+    seconds, often, left = gaps(np.concatenate([left, then]), STALLED)
     assert sorted(zip(seconds, often, strict=True)) == [(1.0, 1.0), (4.0, 2.0)]
     assert not len(left)

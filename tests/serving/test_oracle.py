@@ -44,7 +44,8 @@ def engines(draw: st.DrawFn) -> Rules:
         queries=draw(st.integers(1, 2)),
         gain=draw(st.sampled_from([1.0, 6554 / 4096])),
         reserve=draw(st.integers(0, 2)),
-        mixed=draw(st.booleans()),
+        mixed=(mixed := draw(st.booleans())),
+        singly=not mixed and draw(st.booleans()),
         balance=draw(st.sampled_from([0, 0, 3, 8])),
         chunked=draw(st.booleans()),
     )

@@ -10,11 +10,36 @@ from typing import Any
 import pytest
 from tests.serving import pool
 
+from racktwin import hardware
+from racktwin.engine.deployment import Deployment, Pool, Speculation
+from racktwin.engine.epochs import epoch
+from racktwin.models import model
+from racktwin.models.layout import Layout
+from racktwin.serving.fleet import Rules
+from racktwin.serving.metrics import gaps
 from racktwin.serving.oracle import Request
+from racktwin.serving.scheduling import rules
+from racktwin.serving.steady import Served
 
 
 def served(requests: list[Request], **engine: Any) -> pool.Run:
     return pool.run(pool.rules(**engine), pool.constant(), requests)
+
+
+def sglang(drafts: int, ranks: int = 8) -> Rules:
+    """The rules of DeepSeek-R1 on SGLang with so many attention-DP ranks."""
+    named = model("deepseek-r1")
+    layout = Layout(tensor=8 // ranks, attention_data=ranks, expert=8)
+    speculation = Speculation(tokens=drafts, acceptance=(0.8,) * drafts)
+    serve = Pool(layout=layout, max_batch=64, max_batch_tokens=2048, speculation=speculation)
+    asked = Deployment(
+        model=named,
+        cluster=hardware.cluster("hgx-b200", nodes=1),
+        engine=epoch("sglang"),
+        precision=named.at("fp8"),
+        serve=serve,
+    )
+    return rules(asked, "serve", Served(asked).memory["serve"], 1000.0)
 
 
 def times(run: pool.Run) -> list[tuple[float, float, float]]:
@@ -158,6 +183,45 @@ def test_prompts_pause_decoding() -> None:
     run = served([Request(0.0, 4, 5), Request(1.5, 4, 2)], mixed=False, reserve=2)
     assert run.steps == [(4, 0), (0, 1), (4, 1), (0, 2), (0, 1), (0, 1)]
     assert times(run) == [(0, 1, 6), (2, 3, 4)]
+
+
+LONELY = {"mixed": False, "reserve": 2, "singly": True, "ranks": 2}
+
+
+def test_one_rank_reads_while_the_other_decodes() -> None:
+    """SGLang attention-DP: the prompt of the second rank at 2 does not stall the first."""
+    run = served([Request(0.0, 4, 5), Request(1.5, 4, 2)], **LONELY)
+    assert run.steps == [(4, 0), (0, 1), (4, 1), (0, 2), (0, 1)]
+    assert times(run) == [(0, 1, 5), (2, 3, 4)]
+    stalled = served([Request(0.0, 4, 5), Request(1.5, 4, 2)], **LONELY | {"singly": False})
+    assert times(stalled) == [(0, 1, 6), (2, 3, 4)]
+
+
+def test_a_rank_that_reads_rests() -> None:
+    """The third comes to the first rank: from 2 to 4, in two chunks, that one reads and the other
+    decodes. So the first has its third token at 5, 3 s after its second."""
+    requests = [Request(0.0, 4, 5), Request(0.0, 4, 9), Request(1.5, 6, 2)]
+    run = served(requests, budget=4, **LONELY)
+    assert times(run) == [(0, 1, 7), (0, 1, 9), (2, 4, 5)]
+    seconds, often, _ = gaps(run.pool.log, run.pool.rules)
+    found = dict(zip(seconds[often > 0], often[often > 0], strict=False))
+    assert found[3.0] == 1
+    assert sum(often) == 4 + 8 + 1
+    assert seconds @ often == 6 + 8 + 1
+
+
+def test_the_second_token_of_a_rank_that_rests_comes_later() -> None:
+    """The first rank reads the third prompt from 1 to 2, so its first has a second token at 3."""
+    requests = [Request(0.0, 4, 3), Request(0.0, 4, 9), Request(0.5, 4, 2)]
+    run = served(requests, **LONELY)
+    assert [each.second for each in run.results] == [3, 2, 3]
+
+
+def test_drafts_and_a_prompt_on_any_rank_do_not_go_together() -> None:
+    """SGLang with speculation: a prompt anywhere stalls every rank."""
+    assert not sglang(drafts=1).singly
+    assert sglang(drafts=0).singly
+    assert not sglang(drafts=0, ranks=1).singly
 
 
 @pytest.mark.parametrize(("share", "admitted"), [(0.5, 1.0), (1.0, 10.0)])

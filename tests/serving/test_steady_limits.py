@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from tests.serving.test_simulation import REPLICAS, poisson, rows, run, served
 
+from racktwin import hardware
+from racktwin.engine.deployment import Deployment, Pool, Speculation
+from racktwin.engine.epochs import epoch
+from racktwin.models import model
+from racktwin.models.layout import Layout
 from racktwin.serving.outcome import outcome
-from racktwin.serving.trace import Trace
+from racktwin.serving.simulation import Order, simulate
+from racktwin.serving.steady import Served
+from racktwin.serving.trace import Trace, cut
 
 
 @pytest.mark.parametrize("engine", ["vllm", "sglang", "trtllm-1.3"])
@@ -15,8 +24,7 @@ def test_saturation_is_what_the_formula_says(engine: str) -> None:
     """More in flight than batches hold; answers much longer than prompts, so that steps are alike.
 
     Where prompts fill much of the time the formula is up to a few percent lower: it takes them one
-    by one, and they share steps. Its power is a few percent higher: it prices joules of the mean
-    tokens of a step, and those of measured operators rise slower than tokens.
+    by one, and they share steps.
     """
     trace = poisson(6000, 1.0, input=100, output=1000)
     concurrency = REPLICAS * 100
@@ -26,7 +34,42 @@ def test_saturation_is_what_the_formula_says(engine: str) -> None:
     assert not found.short
     assert found.requests == pytest.approx(formula.requests, rel=0.01)
     assert found.output == pytest.approx(formula.output_rate, rel=0.01)
-    assert 0.96 * formula.watts < found.watts < 1.01 * formula.watts
+    assert found.watts == pytest.approx(formula.watts, rel=0.02)
+
+
+@cache
+def ranks(drafts: int) -> Served:
+    """SGLang with eight attention-DP ranks."""
+    named = model("deepseek-r1")
+    pool = Pool(
+        layout=Layout(attention_data=8, expert=8),
+        max_batch=64,
+        max_batch_tokens=2048,
+        speculation=Speculation(tokens=drafts, acceptance=0.8),
+    )
+    return Served(
+        Deployment(
+            model=named,
+            cluster=hardware.cluster("hgx-b200", nodes=1),
+            engine=epoch("sglang"),
+            precision=named.at("fp8"),
+            serve=pool,
+        )
+    )
+
+
+@pytest.mark.parametrize(("drafts", "close"), [(0, 0.01), (1, 0.015)])
+def test_saturation_of_ranks_that_stall_alone_or_all(drafts: int, close: float) -> None:
+    """Ranks read prompts while others decode; with drafts all of them stall, for as long as any
+    has prompts, and the formula takes those of a step to come as if by chance."""
+    trace = poisson(12_000, 1.0, input=600, output=1000)
+    formula = ranks(drafts).closed(trace.traffic(), 8 * 100)
+    order = Order(concurrency=8 * 100)
+    found = outcome(simulate(ranks(drafts), cut([trace], 4000), order))
+    assert not found.short
+    assert found.requests == pytest.approx(formula.requests, rel=close)
+    assert found.tpot.mean == pytest.approx(formula.tpot, rel=0.02)
+    assert found.watts == pytest.approx(formula.watts, rel=0.02)
 
 
 @pytest.mark.parametrize("engine", ["vllm", "sglang", "trtllm-1.3"])

@@ -118,25 +118,30 @@ class StepTable:
         new: ArrayLike,
         behind: ArrayLike,
         mean: ArrayLike | None = None,
+        aside: bool = False,
     ) -> Array:
         """Seconds of a step with `batch` decoding and `prompts` x `new` prefilled tokens.
 
         behind: cached tokens before each prompt; mean: tokens per rank over the whole stage when
         the ranks differ. A mean batch below one leaves ranks idle: the busy ones hold one each.
+        aside: no rank does both, and the step is that of the slower one.
         """
         batch, context = np.asarray(batch, float), np.asarray(context, float)
         prompts, new = np.asarray(prompts, float), np.asarray(new, float)
         fullest = np.where(batch > 0, np.maximum(batch, 1.0), 0.0)
         if mean is None:
             mean = np.maximum(batch * self.queries + prompts * new, 1 / self.ranks)
-        seconds = self.host + self.on_tokens(fullest * self.queries + prompts * new, mean)
-        seconds = seconds + np.where(batch > 0, self.decode.seconds(fullest, context), 0.0)
-        if self.draft is not None:
-            seconds = seconds + np.where(batch > 0, self.draft.seconds(fullest, context), 0.0)
-        if np.any(prompts * new > 0):
+        decoding, reading = fullest * self.queries, prompts * new
+        tokens = np.maximum(decoding, reading) if aside else decoding + reading
+        attended: Array = np.zeros(())
+        if np.any(reading > 0):
             attended = self.prefill.seconds(np.maximum(prompts, 1.0), new, behind)
-            attended = attended * np.minimum(prompts, 1.0)
-            seconds = seconds + np.where(prompts * new > 0, attended, 0.0)
+            attended = np.where(reading > 0, attended * np.minimum(prompts, 1.0), 0.0)
+        seconds = self.host + self.on_tokens(tokens, mean)
+        grown = np.where(batch > 0, self.decode.seconds(fullest, context), 0.0)
+        if self.draft is not None:
+            grown = grown + np.where(batch > 0, self.draft.seconds(fullest, context), 0.0)
+        seconds = seconds + (np.maximum(grown, attended) if aside else grown + attended)
         return seconds * self.step.imbalance
 
     def joules(

@@ -13,9 +13,11 @@ from racktwin.engine.cost import Array
 from racktwin.engine.epoch import Epoch
 from racktwin.engine.table import StepTable
 from racktwin.serving.encoding import encoding
-from racktwin.serving.prompting import reading, reply
+from racktwin.serving.prompting import reading, reply, singly
 from racktwin.serving.queue import wait
 from racktwin.serving.traffic import Traffic
+
+COUNTS = 16  # prompts of a rank that come in a step; more hardly ever do
 
 
 class Point(msgspec.Struct, frozen=True):
@@ -37,11 +39,15 @@ class Point(msgspec.Struct, frozen=True):
 
 
 class Chunk(msgspec.Struct, frozen=True):
-    """How prompts enter the steps: `prompts` of `tokens` each, `count` chunks per prompt."""
+    """How prompts enter the steps: `prompts` of `tokens` each, `count` chunks per prompt.
+
+    fit: prompts that a step holds at most.
+    """
 
     prompts: Array
     tokens: Array
     count: Array
+    fit: Array
 
 
 def chunk(batch: Array, arrivals: Array, new: float, budget: ArrayLike, queries: int) -> Chunk:
@@ -51,8 +57,76 @@ def chunk(batch: Array, arrivals: Array, new: float, budget: ArrayLike, queries:
     """
     room = np.maximum(np.asarray(budget, float) - batch * queries, 1.0)
     count = np.ceil(new / room)
-    prompts = np.clip(arrivals, 1.0, np.maximum(1.0, np.floor(room / new)))
-    return Chunk(np.where(count > 1, 1.0, prompts), new / count, count)
+    fit = np.maximum(1.0, np.floor(room / new))
+    prompts = np.clip(arrivals, 1.0, fit)
+    return Chunk(np.where(count > 1, 1.0, prompts), new / count, count, fit)
+
+
+def fullest(mean: Array, ranks: int, fit: Array) -> Array:
+    """Mean steps of the fullest of `ranks` (count), with Poisson prompts, `fit` (count) a step.
+
+    mean: prompts of a rank (count), not many.
+    """
+    chance = np.exp(-mean)
+    below, found = chance, np.zeros_like(mean)
+    for count in range(COUNTS):
+        found = found + np.where(count % fit == 0, 1 - below**ranks, 0.0)
+        chance = chance * mean / (count + 1)
+        below = np.minimum(below + chance, 1.0)
+    return np.asarray(found)
+
+
+class Steps(msgspec.Struct, frozen=True):
+    """Steps at operating points: s, J of a GPU.
+
+    loaded: with prompts; mean, joules: time and energy for a decode step of a sequence, with the
+    steps, or parts of them, that prompts take.
+    """
+
+    loaded: Array
+    mean: Array
+    joules: Array
+
+
+def _steps(
+    table: StepTable, epoch: Epoch, traffic: Traffic, share: Array, part: Chunk, stalls: Array
+) -> Steps:
+    """What steps take where a rank has `share` decoding sequences.
+
+    stalls: steps with prompts of a rank for each that it decodes in (1).
+    """
+    ranks, context = table.step.layout.attention_data, traffic.decode_context
+    one_by_one = singly(epoch, ranks, table.queries - 1)
+    own = stalls / (1 + stalls) if one_by_one else np.minimum(stalls, 1.0)
+    most = part.prompts
+    if epoch.balanced:
+        hit = own
+    elif epoch.mixed or one_by_one or ranks == 1:
+        hit = 1 - (1 - own) ** ranks
+    else:  # as long as any rank has prompts, as many at once as its budget holds
+        came = own / part.count * part.prompts
+        hit = part.count * fullest(came, ranks, part.fit)
+        most = part.count * fullest(came, ranks, np.ones_like(came)) / np.maximum(hit, 1e-12)
+    together = own / np.maximum(hit, 1e-12)
+    riders = share if epoch.mixed or one_by_one else 0.0 * share
+    mean_riders = riders * (1 - together) if one_by_one else riders
+    behind = traffic.cached + (traffic.new - part.tokens) / 2
+    read = part.prompts * together
+    mean = mean_riders * table.queries + read * part.tokens
+    prompts = (most, part.tokens, behind)
+    loaded = table.mixed_step(riders, context, *prompts, mean, one_by_one)
+    loaded = loaded + most / part.count * encoding(table, traffic)[0]
+    plain = table.decode_step(share, context)
+    alone = table.joules(share, context, 0.0, 1.0, 0.0, plain)
+    joules = table.joules(mean_riders, context, read, part.tokens, behind, loaded)
+    whole = np.maximum(loaded, plain) if epoch.mixed else loaded
+    count = 1 + stalls if one_by_one else 1.0
+    often = 1 - hit if epoch.mixed or one_by_one else 1.0
+    return Steps(
+        loaded=loaded,
+        mean=count * (often * plain + hit * whole),
+        joules=count * (often * alone + hit * joules),
+    )
 
 
 def point(
@@ -69,34 +143,20 @@ def point(
     budget: token budget of a step; gain: tokens a sequence wins per step (speculation).
     """
     decoding = np.asarray(batch, dtype=float)
-    ranks = table.step.layout.attention_data
     share = decoding / table.step.layout.pipeline
     steps = traffic.steps / gain
     arrivals = share / steps
     part = chunk(share, arrivals, traffic.new, budget, table.queries)
     stalls = arrivals * part.count / part.prompts
-    share_of_steps = np.minimum(stalls, 1.0)
-    hit = share_of_steps if epoch.balanced else 1 - (1 - share_of_steps) ** ranks
-    behind = traffic.cached + (traffic.new - part.tokens) / 2
-    context = traffic.decode_context
-    plain = table.decode_step(share, context)
-    riders = share if epoch.mixed else 0.0 * share
-    together = share_of_steps / np.maximum(hit, 1e-12)
-    mean = riders * table.queries + part.prompts * part.tokens * together
-    encode, effort = encoding(table, traffic)
-    loaded = table.mixed_step(riders, context, part.prompts, part.tokens, behind, mean)
-    loaded = loaded + part.prompts / part.count * encode
-    extra = loaded - plain if epoch.mixed else loaded
-    step = plain + hit * np.maximum(extra, 0.0)
+    steps_of = _steps(table, epoch, traffic, share, part, stalls)
+    loaded, step = steps_of.loaded, steps_of.mean
     busy = part.count * loaded
     queued = wait(busy, np.minimum(stalls, 0.98))
     waited = 0.5 + epoch.prefill_wait
     ttft = reading(epoch, table.step) * busy + queued + waited * step
     ttft = ttft + reply(epoch, table.step.architecture)
     duration = steps * step
-    middle = traffic.cached + traffic.new / 2
-    joules = table.joules(share, context, arrivals, traffic.new, middle, step)
-    joules = joules + arrivals * effort
+    joules = steps_of.joules + arrivals * encoding(table, traffic)[1]
     return Point(
         batch=decoding,
         step=step,

@@ -388,7 +388,7 @@ def compose(
 ) -> int:
     """Put the prefill work of the coming step into `draft`; returns the prompts it completes.
 
-    Unmixed, prompts come first: decoding sequences are thrown out only in a step of their own.
+    Unmixed, prompts come first: decoding sequences are thrown out only where they have the step.
     """
     done, safe = -1, safe_steps(state, rules, replica) > 0
     for rank in range(rules.ranks):
@@ -410,10 +410,11 @@ def compose(
         if admitting and not lost and budget > 0:
             pledged = state.slots[done].left if done != before else 0
             done = admit(state, rules, draft, replica, rank, time, budget, pledged, done)
-    if not rules.mixed and not safe and draft.new.sum() == 0:
+    if not rules.mixed and not safe and (rules.singly or draft.new.sum() == 0):
         for rank in range(rules.ranks):
-            settle(state, rules, replica, rank)
-            make_room(state, rules, replica, rank)
+            if draft.new[rank] == 0:
+                settle(state, rules, replica, rank)
+                make_room(state, rules, replica, rank)
     return done
 
 
@@ -425,5 +426,8 @@ def start_decoding(state: State, rules: Rules, replica: int, slot: int) -> None:
     state.slots[slot].begun = state.replicas[replica].step
     note_end(state, rules, replica, slot, state.replicas[replica].step + steps)
     begin_growth(state, rules, replica, slot)
+    if rules.singly:
+        state.replicas[replica].turns += 1
+        state.slots[slot].turn, state.slots[slot].paused = state.replicas[replica].turns, -1.0
     if state.slots[slot].second < 0:
         note_fresh(state, replica, slot)

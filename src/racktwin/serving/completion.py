@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from racktwin.serving.batching import start_decoding
 from racktwin.serving.blocks import blocks_of, end_growth, settle
-from racktwin.serving.chain import free_slot, give_second, reversed_in_step, stop
+from racktwin.serving.chain import free_slot, reversed_in_step, stop
 from racktwin.serving.compiled import compiled, inlined
 from racktwin.serving.fleet import (
     BATCH,
@@ -21,6 +21,7 @@ from racktwin.serving.fleet import (
     State,
 )
 from racktwin.serving.offload import use
+from racktwin.serving.resting import rest, tell
 from racktwin.serving.sharing import leave_answer, share, units_of
 
 
@@ -125,15 +126,19 @@ def end_prompts(state: State, rules: Rules, replica: int, done: int, time: float
 
 @inlined
 def note_step(
-    state: State, replica: int, begin: float, end: float, steps: int, prefilled: float
+    state: State, replica: int, begin: float, end: float, steps: int, told: int, prefilled: float
 ) -> None:
-    """Log a stretch from `begin` to `end` (s), with tokens prefilled, while there is room."""
+    """Log a stretch from `begin` to `end` (s), while there is room.
+
+    told: sequences that had a token, once for each of its steps; prefilled: tokens.
+    """
     at = state.logged[0]
     if at >= len(state.log):
         return
     state.log[at].begin, state.log[at].end = begin, end
     state.log[at].tokens, state.log[at].steps = prefilled, steps
     state.log[at].replica, state.log[at].batch = replica, state.replicas[replica].decoding
+    state.log[at].usual = told - state.replicas[replica].resumed
     state.logged[0] += 1
 
 
@@ -154,7 +159,8 @@ def account(
     s, J, steps, tokens decoded and prefilled.
     """
     if end > state.window[0] and end - seconds < state.window[1]:
-        note_step(state, replica, end - seconds, end, steps, prefilled)
+        told = int(decoded / rules.gain)
+        note_step(state, replica, end - seconds, end, steps, told, prefilled)
     sums = state.sums
     sums[BUSY] += seconds
     sums[STEPS] += steps
@@ -180,21 +186,23 @@ def start_landed(state: State, rules: Rules, replica: int) -> None:
 @inlined
 def end_step(state: State, rules: Rules, replica: int) -> None:
     """The step under way ends, and only now counts what it does."""
-    time, won, decodes = state.replicas[replica].now, 0.0, False
-    if state.replicas[replica].under_way == DECODES:  # `step` counts decode steps
-        decodes = True
-        won = rules.gain * state.replicas[replica].decoding
-        state.replicas[replica].step += 1
-        state.replicas[replica].context += won
-    state.replicas[replica].under_way = IDLE
+    time, won = state.replicas[replica].now, 0.0
     seconds, energy = state.replicas[replica].seconds, state.replicas[replica].joules
     computed = state.replicas[replica].computing
+    decodes = state.replicas[replica].under_way == DECODES
+    riding = state.replicas[replica].decoding
+    if rules.singly and computed:
+        riding -= rest(state, rules, replica, time - seconds, decodes)
+    if decodes:  # `step` counts decode steps
+        won = rules.gain * riding
+        state.replicas[replica].step += 1
+        state.replicas[replica].context += won
+        tell(state, rules, replica, time)
+    state.replicas[replica].under_way = IDLE
     state.replicas[replica].pending -= computed
     account(state, rules, replica, time, seconds, energy, 1, won, float(computed))
-    if decodes:
-        give_second(state, replica, time)
-        if ends_now(state, rules, replica):
-            end_sequences(state, rules, replica, time)
+    if decodes and ends_now(state, rules, replica):
+        end_sequences(state, rules, replica, time)
     if state.replicas[replica].done >= 0:
         end_prompts(state, rules, replica, state.replicas[replica].done, time)
     if state.replicas[replica].landed >= 0:

@@ -26,7 +26,8 @@ class Rules(NamedTuple):
     reserve: 0 blocks as tokens come (vLLM), 1 the whole output at admission (TensorRT-LLM), 2 room
     for a share of it that sinks from `share` by `decay` per step to `least` (SGLang).
     `gain` is a multiple of 1/4096 and `block` a power of two: sums of blocks are then exact.
-    mixed: prompts ride in decode steps.
+    mixed: prompts ride in decode steps; if not, singly: a rank's prompts stall its own decoding
+    alone, else that of all ranks.
     balance: steps a prompt waits until every rank has one.
     ring: steps ahead an end can be noted, a power of two.
     chunked: prompts are cut to the tokens a step has left; else only those above the whole budget.
@@ -63,6 +64,7 @@ class Rules(NamedTuple):
     host_pace: float = 0.0
     shared_pace: float = 0.0
     credit: float = 1.0
+    singly: bool = False
 
 
 class Known(NamedTuple):
@@ -120,29 +122,33 @@ def record(floats: str, ints: str) -> np.dtype[Any]:
 # Of the step under way, which counts when it ends (until then it can be thrown away):
 # under_way: see `IDLE`; seconds, joules; computing: prompt tokens; done: prompts it completes,
 # landed: caches that came meanwhile (chains). closed: whether it takes no requests.
+# Where ranks rest (see `resting`): turns: sequences that began to decode; resumed: that had rested.
 REPLICA = record(
     floats="now context shared seconds joules",
     ints="step decoding waiting prefilling outstanding held_back busy pending ending most stale "
-    "under_way computing done landed fresh closed",
+    "under_way computing done landed fresh closed turns resumed",
 )
 # No step is under way, one of prompts alone, one of decoding and perhaps prompts.
 IDLE, PROMPTS, DECODES = range(3)
 # batch: decoding; running: with the prompt; partial: slot whose prompt is part computed;
 # used: blocks, as of step `synced`; promised: sum of the steps its decoding requests end in;
-# share: of the output to come that was reserved at step `since`.
+# share: of the output to come that was reserved at step `since`; reading: it computes prompts in
+# the step under way, paused: its sequences rest since one in which it did (see `resting`).
 RANK = record(
     floats="used share",
-    ints="queue_head queue_tail oldest newest partial batch running queued synced promised since",
+    ints="queue_head queue_tail oldest newest partial batch running queued synced promised since "
+    "reading paused",
 )
 # arrival, admitted, first and second token: s, -1 if not yet. prompt, computed: tokens to prefill
 # and done; left: output tokens to come; cached: tokens found when it was first admitted,
 # cached_host, cached_shared: of these in the tiers below; held: blocks at admission; units: first
 # units of its prefix it holds in the cache; begun, ends: decode steps; losses: times it was
-# preempted. computed, and blocks, are those at the end of the step under way.
+# preempted. computed, and blocks, are those at the end of the step under way. turn: in which it
+# began to decode, paused: s of its last token while it rests (see `resting`).
 SLOT = record(
-    floats="arrival admitted first second",
+    floats="arrival admitted first second paused",
     ints="number prompt computed left output cached held units begun ends priority losses rank "
-    "following older newer after_in_step before_in_step cached_host cached_shared",
+    "following older newer after_in_step before_in_step cached_host cached_shared turn",
 )
 RESULT = record(
     floats="arrival admitted first second finish",
@@ -153,8 +159,9 @@ RESULT = record(
 ROW = record(floats="", ints="start heir")
 IMAGE_COLUMNS = 3
 NOTHING_KNOWN = Known(np.zeros(0, np.int64), np.zeros(1, ROW))
-# A step, or a stretch of steps without prompts. begin, end: s; tokens: prefilled.
-STEP = record(floats="begin end tokens", ints="replica steps batch")
+# A step, or a stretch of steps without prompts. begin, end: s; tokens: prefilled; usual: tokens
+# that came a step after the one before. No steps: the rest of sequences, `batch` of them.
+STEP = record(floats="begin end tokens", ints="replica steps batch usual")
 SUMS = (
     "busy_seconds",
     "steps",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from racktwin.engine.cost import Array
 from racktwin.serving.batching import Draft, compose
 from racktwin.serving.blocks import safe_steps
-from racktwin.serving.chain import give_second, next_end, take_slot, wait_behind
+from racktwin.serving.chain import next_end, take_slot, wait_behind
 from racktwin.serving.clock import SPACING, Clock
 from racktwin.serving.compiled import compiled, inlined
 from racktwin.serving.completion import account, end_sequences, end_step, ends_now
@@ -21,6 +21,7 @@ from racktwin.serving.lookup import (
 )
 from racktwin.serving.offload import load_seconds, spread
 from racktwin.serving.prefix_cache import OWED
+from racktwin.serving.resting import resting_context, tell
 from racktwin.serving.router import seat
 from racktwin.serving.sharing import room_for_units
 
@@ -142,7 +143,7 @@ def decode_stretch(
         won = whole * rules.gain * total
         state.replicas[replica].context = context + won
         state.replicas[replica].step += whole
-        give_second(state, replica, one)
+        tell(state, rules, replica, one)
         account(state, rules, replica, ended, ended - begin, spent, whole, won, 0.0)
     if whole == taken and ends_now(state, rules, replica):
         end_sequences(state, rules, replica, time)
@@ -158,16 +159,18 @@ def loaded_step(
     replica: int,
     done: int,
 ) -> None:
-    """Begin a step that carries prompts, with the decoding sequences or, unmixed, without them."""
-    riding = rules.mixed
-    total = state.replicas[replica].decoding if riding else 0
-    most = fullest(state, rules, replica) if riding else 0
+    """Begin a step that carries prompts, and the decoding sequences of the ranks that go on."""
+    total, most = 0, 0
     tokens, longest, attention, new, copied = 0, 0.0, 0.0, 0.0, 0.0
     for rank in range(rules.ranks):
         own = draft.new[rank]
-        batch = state.ranks[replica, rank].batch if riding else 0
+        goes_on = rules.mixed or (rules.singly and own == 0)
+        batch = state.ranks[replica, rank].batch if goes_on else 0
+        total, most = total + batch, max(most, batch)
         tokens = max(tokens, batch * rules.queries + int(own))
         new += own
+        if rules.singly:
+            state.ranks[replica, rank].reading = own > 0
         if own > 0:
             count = draft.prompts[rank]
             point = (count, own / count, draft.behind[rank] / count)
@@ -175,15 +178,25 @@ def loaded_step(
             attention += attended(clock, clock.prefill_work, *point) + draft.effort[rank]
             copied = max(copied, load_seconds(rules, draft.host[rank], draft.shared[rank]))
     mean = (total * rules.queries + new) / rules.ranks
-    context = depth(state.replicas[replica].context, total) if total else 0.0
-    seconds = base_seconds(clock, tokens, mean)
+    context, decoding = 0.0, 0.0
     if total:
-        seconds += decode_seconds(clock, most, context)
-    seconds = (seconds + longest) * clock.scale
+        whole = state.replicas[replica].context
+        if total < state.replicas[replica].decoding:
+            whole -= resting_context(state, rules, replica)
+        context = depth(whole, total)
+        decoding = decode_seconds(clock, most, context)
+    # Ranks work side by side; the prompts of one that decodes too come on top.
+    seconds = base_seconds(clock, tokens, mean)
+    if rules.singly:
+        seconds += max(decoding, longest)
+    else:
+        seconds = seconds + decoding + longest
+    seconds *= clock.scale
     seconds = max(seconds, copied) if rules.layered else seconds + copied
     energy = joules(clock, seconds, mean, total / rules.ranks, context)
     energy = min(energy + attention / rules.ranks * clock.scale, clock.most * seconds)
-    end, kind = state.replicas[replica].now + seconds, DECODES if riding else PROMPTS
+    end = state.replicas[replica].now + seconds
+    kind = DECODES if rules.mixed or total else PROMPTS
     begin_step(state, replica, kind, end, seconds, energy, int(new), done)
 
 

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from racktwin.serving.fleet import Floats
+from racktwin.serving.fleet import Floats, Rules
 from racktwin.serving.limits import Bounds, Limits
 
 FIGURES = ("ttft", "tpot", "e2e", "queue", "ttst")
@@ -67,15 +67,18 @@ def good(found: Floats, limits: Limits | Bounds) -> NDArray[np.bool_]:
     return quick
 
 
-def gaps(log: NDArray[Any], mixed: bool) -> tuple[Floats, Floats, NDArray[Any]]:
+def gaps(log: NDArray[Any], rules: Rules) -> tuple[Floats, Floats, NDArray[Any]]:
     """Times between chunks, s, how often each occurred, and steps to look at with the next log.
 
-    log: `fleet.STEP`, times in s. Unmixed, a gap also holds the steps with prompts before it; they
-    stalled the sequences that decoded then. Those behind the last decode step are left over.
+    log: `fleet.STEP`, times in s. Where prompts stall all ranks a gap also holds the steps with
+    prompts before it, for the sequences that decoded then. Those behind the last decode step are
+    left over.
     """
     length = log["end"] - log["begin"]
-    if mixed:
-        return length / log["steps"], (log["steps"] * log["batch"]).astype(float), log[:0]
+    if rules.mixed or rules.singly:
+        rests = log["steps"] == 0
+        often = np.where(rests, log["batch"], log["usual"]).astype(float)
+        return length / np.maximum(log["steps"], 1), often, log[:0]
     order = np.lexsort((log["begin"], log["replica"]))
     log, length = log[order], length[order]
     loaded = log["tokens"] > 0

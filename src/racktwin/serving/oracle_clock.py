@@ -66,12 +66,18 @@ def depth(context: float, batch: int) -> float:
 
 
 def priced(
-    clock: Clock, loads: Sequence[Load], context: float, copied: float = 0.0, layered: bool = True
+    clock: Clock,
+    loads: Sequence[Load],
+    context: float,
+    copied: float = 0.0,
+    layered: bool = True,
+    aside: bool = False,
 ) -> tuple[float, float]:
     """Seconds of a step, and joules of one of its GPUs.
 
     context: tokens cached for its decoding sequences, over all ranks. copied: s in which the
-    slowest rank loads units from below, beside the step if `layered`, else before it.
+    slowest rank loads units from below, beside the step if `layered`, else before it. aside: ranks
+    decode or read prompts, none does both.
     """
     ranks = len(loads)
     tokens = [load.tokens + sum(chunk.new for chunk in load.chunks) for load in loads]
@@ -80,16 +86,18 @@ def priced(
     mean = sum(tokens) / ranks
     seconds = clock.host + along(clock.alone, float(max(tokens))) + along(clock.shared, mean)
     work = along(clock.work, mean)
+    decoding = reading = 0.0
     if total:
         place = depth(context, total) / SPACING
-        seconds += along(clock.decode[max(load.batch for load in loads)], place)
+        decoding = along(clock.decode[max(load.batch for load in loads)], place)
         row = min(ceil(total / ranks), len(clock.decode_work) - 1)
         work += along(clock.decode_work[row], place)
     if busy:
-        seconds += max(
+        reading = max(
             attention(clock, clock.prefill, chunks) + sum(chunk.encode for chunk in chunks)
             for chunks in busy
         )
+    seconds = seconds + max(decoding, reading) if aside else seconds + decoding + reading
     seconds *= clock.scale
     seconds = max(seconds, copied) if layered else seconds + copied
     joules = min(clock.idle * seconds + work * clock.scale, clock.most * seconds)

@@ -56,7 +56,7 @@ class OraclePool:
     def log(self) -> NDArray[Any]:
         """The steps that ended since `watch`, in order of their ends."""
         rows = [
-            (*step[:3], number, 1, step.batch)
+            (*step[:3], number, step.steps, step.batch, step.usual)
             for number, replica in enumerate(self.side.replicas)
             for step in replica.ended
         ]

@@ -17,7 +17,7 @@ class Job:
 
     prompt: tokens to compute before the next one is won, `computed` of them are; left: output
     tokens to come when that began; steps: decode steps since, None while the prompt is computed;
-    turn: in which it began to decode.
+    turn: in which it began to decode; paused: s of its last token while its rank reads prompts.
     ids: of the full units of its prompt; answer: of those of its prompt and answer, where known;
     units: those it holds in the cache. cached: tokens found when it was first admitted, of these
     in host memory and in the shared pool. images: tokens they make, s and J of encoding them.
@@ -35,6 +35,7 @@ class Job:
     computed: int = 0
     steps: int | None = None
     turn: int = 0
+    paused: float | None = None
     promised: int = 0
     losses: int = 0
     ids: Sequence[int] = ()
@@ -87,6 +88,7 @@ class Job:
             won = min(int(self.steps * rules.gain), self.left - 1)
             self.prompt, self.left = self.prompt + won + 1, self.left - won
         self.steps, self.computed, self.units, self.promised = None, 0, [], 0
+        self.paused = None
 
     def lose(self, rules: Rules) -> None:
         """Give everything computed away."""
@@ -94,7 +96,7 @@ class Job:
             won = min(int(self.steps * rules.gain), self.left - 1)
             self.prompt += won + 1
             self.left -= won
-        self.steps, self.computed = None, 0
+        self.steps, self.computed, self.paused = None, 0, None
         self.losses += 1
 
 
@@ -104,7 +106,7 @@ class Rank:
 
     kept: blocks of caches that wait to leave or are on their way here; landing: how many of these.
     losses: requests thrown out. host: its part of host memory; pool: the shared one. loading: units
-    of either (count) that the coming step loads; loaded: that all did.
+    of either (count) that the coming step loads; loaded: that all did. step: decode steps it did.
     """
 
     rules: Rules
@@ -114,6 +116,7 @@ class Rank:
     since: int = 0
     kept: float = 0.0
     landing: int = 0
+    step: int = 0
     losses: int = 0
     pool: Tier = field(default_factory=lambda: Tier(0))
 
@@ -243,7 +246,7 @@ class Rank:
         self.queue(gone, first=self.rules.reserve != 2)
         return gone
 
-    def make_room(self, step: int) -> int:
+    def make_room(self) -> int:
         """Let decoding have its blocks; returns how many requests had to go."""
         gone = 0
         while self.used(1) > self.rules.blocks and len(self.running) > 1:
@@ -252,14 +255,14 @@ class Rank:
         if gone and self.rules.reserve == 2:
             given = sum(job.given(self.rules) + self.rules.ahead for job in self.running)
             self.share = min(1.0, given / (sum(job.output for job in self.running) + 1))
-            self.since = step + 1
+            self.since = self.step + 1
         return gone
 
-    def compose(self, step: int, time: float, admitting: bool) -> list[tuple[Job, Chunk]]:
-        """The prompts of the coming step, s of its start `time`; decode steps done: `step`."""
+    def compose(self, time: float, admitting: bool) -> list[tuple[Job, Chunk]]:
+        """The prompts of the coming step, s of its start `time`."""
         rules, budget, lost, self.loading = self.rules, self.rules.budget, 0, (0, 0)
         if rules.mixed:
-            lost = self.make_room(step)
+            lost = self.make_room()
             budget -= len(self.decoding) * rules.queries
         drafted: list[tuple[Job, Chunk]] = []
         if (job := self.partial) and budget > 0:
@@ -272,14 +275,14 @@ class Rank:
             drafted.append((job, Chunk(new, job.computed - new)))
             budget -= new
         if admitting and not lost and budget > 0:
-            self.admit(step, time, budget, drafted)
+            self.admit(time, budget, drafted)
         return drafted
 
-    def admit(self, step: int, time: float, budget: int, drafted: list[tuple[Job, Chunk]]) -> None:
+    def admit(self, time: float, budget: int, drafted: list[tuple[Job, Chunk]]) -> None:
         """Let the queue in, in order, while `budget` tokens, places and blocks last."""
         rules = self.rules
         if not self.running:
-            self.share, self.since = rules.share, step
+            self.share, self.since = rules.share, self.step
         while self.waiting and budget > 0 and len(self.running) < rules.max_batch:
             job = self.waiting[0]
             if any(other.computed < other.prompt for other in self.running):
@@ -291,7 +294,7 @@ class Rank:
             new = min(job.prompt - known, budget)
             if not rules.chunked and new < job.prompt - known <= rules.budget:
                 return
-            if not self.fits(job, found, known + new, step, [other for other, _ in drafted]):
+            if not self.fits(job, found, known + new, [other for other, _ in drafted]):
                 return
             self.load(job, found, host, pool)
             self.running.append(self.waiting.pop(0))
@@ -304,7 +307,7 @@ class Rank:
             drafted.append((job, Chunk(new, known, *job.encoding(known))))
             budget -= new
 
-    def fits(self, job: Job, found: list[int], end: int, step: int, coming: list[Job]) -> bool:
+    def fits(self, job: Job, found: list[int], end: int, coming: list[Job]) -> bool:
         """Whether a prompt may start, computed up to token `end` by the coming step.
 
         found: units in the cache. coming: prompts of the same step.
@@ -316,7 +319,7 @@ class Rank:
             return ceil((job.prompt + job.left) / rules.block) <= free
         if rules.reserve == 0 or not self.running:
             return ceil((end if rules.mixed else job.prompt) / rules.block) <= free
-        share = max(rules.least, self.share - rules.decay * (step - self.since))
+        share = max(rules.least, self.share - rules.decay * (self.step - self.since))
         later = sum(ceil(other.left / rules.gain) - (other.steps or 0) for other in self.decoding)
         own = job.prompt + job.left + sum(other.left for other in coming)
         return ceil((own + share * (later * rules.gain)) / rules.block) <= free

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import count
 from math import ceil
 from operator import itemgetter
@@ -19,26 +20,31 @@ Draft = list[tuple[Job, Chunk]]
 class Step(NamedTuple):
     """A step under way: by rank its prompts and its decoding sequences; what it adds to the sums.
 
-    decodes: whether the decoding sequences take part.
+    decodes: by rank, whether its decoding sequences take part.
     """
 
     drafts: list[Draft]
     batches: list[list[Job]]
-    decodes: bool
+    decodes: list[bool]
     adds: dict[str, float]
 
 
 class Ended(NamedTuple):
-    """A step that ended: from `begin` to `end`, s, with `tokens` of prompts; `batch` decoding."""
+    """A step that ended: from `begin` to `end`, s, with `tokens` of prompts; `batch` decoding.
+
+    See `fleet.STEP`: of a rest there are no `steps`; `usual` tokens came a step after another.
+    """
 
     begin: float
     end: float
     tokens: float
     batch: int
+    steps: int = 1
+    usual: int = 0
 
 
 class Replica:
-    """Ranks in lock-step. now: s the step under way ends, or the next starts; step: decode steps.
+    """Ranks in lock-step. now: s the step under way ends, or the next starts.
 
     landed: caches that came during the step. closed: it takes no requests. pool: the shared one.
     ended: steps that ended, since they were looked at.
@@ -47,7 +53,7 @@ class Replica:
     def __init__(self, rules: Rules, clock: Clock, pool: Tier) -> None:
         self.rules, self.clock, self.order = rules, clock, count()
         self.ranks = [Rank(rules, pool=pool) for _ in range(rules.ranks)]
-        self.now, self.busy, self.step, self.held_back = 0.0, False, 0, 0
+        self.now, self.busy, self.held_back = 0.0, False, 0
         self.under_way: Step | None = None
         self.closed = False
         self.landed: list[tuple[Rank, Job, float]] = []
@@ -126,20 +132,25 @@ class Replica:
         if not self.busy:
             return
         admitting = self.admits()
-        drafts = [rank.compose(self.step, self.now, admitting) for rank in self.ranks]
-        decodes = self.rules.mixed or not any(drafts)
-        if not self.rules.mixed and decodes:
-            for rank in self.ranks:
-                rank.make_room(self.step)
-        batches = [rank.decoding if decodes else [] for rank in self.ranks]
+        drafts = [rank.compose(self.now, admitting) for rank in self.ranks]
+        decodes = [self.decodes(drafts, draft) for draft in drafts]
+        for rank, goes_on in zip(self.ranks, decodes, strict=True):
+            if goes_on and not self.rules.mixed:
+                rank.make_room()
+        together = list(zip(self.ranks, decodes, strict=True))
+        batches = [rank.decoding if goes_on else [] for rank, goes_on in together]
         self.busy = any(drafts) or any(batches)
         if not self.busy:
             return
-        for rank in self.ranks:
-            rank.trim(int(decodes))
+        for rank, goes_on in together:
+            rank.trim(int(goes_on))
         seconds, adds = self.price(drafts, batches)
         self.now += seconds
         self.under_way = Step(drafts, batches, decodes, adds)
+
+    def decodes(self, drafts: list[Draft], own: Draft) -> bool:
+        """Whether a rank that reads the prompts `own`, and others theirs, decodes too."""
+        return self.rules.mixed or not (own if self.rules.singly else any(drafts))
 
     def end(self) -> list[Job]:
         """The step under way ends and counts; returns the requests that end with it."""
@@ -149,8 +160,11 @@ class Replica:
             self.sums[name] += amount
         batch = sum(len(rank.decoding) for rank in self.ranks)
         begin = self.now - step.adds["busy_seconds"]
-        self.ended.append(Ended(begin, self.now, step.adds["prefill_tokens"], batch))
-        self.step += step.decodes
+        usual = self.pauses(step, begin)
+        self.ended.append(Ended(begin, self.now, step.adds["prefill_tokens"], batch, 1, usual))
+        if self.rules.mixed or any(step.batches):
+            for rank, goes_on in zip(self.ranks, step.decodes, strict=True):
+                rank.step += goes_on
         ended = self.decode(step.batches)
         ended += [
             job
@@ -162,6 +176,19 @@ class Replica:
             self.join(rank, job, blocks)
         self.sums["finished"] += len(ended)
         return ended
+
+    def pauses(self, step: Step, begin: float) -> int:
+        """Note who rests from `begin`, s, and who did so until now; tokens that came without."""
+        rested: Counter[float] = Counter()
+        for rank, goes_on in zip(self.ranks, step.decodes, strict=True):
+            for job in rank.decoding if self.rules.singly else []:
+                if not goes_on:
+                    job.paused = begin if job.paused is None else job.paused
+                elif job.paused is not None:
+                    rested[job.paused] += 1
+                    job.paused = None
+        self.ended += [Ended(since, self.now, 0.0, rested[since], 0) for since in rested]
+        return sum(map(len, step.batches)) - rested.total()
 
     def lose(self, time: float) -> list[Job]:
         """Fail at `time`, s: everything is gone, and the step under way never was; who was here."""
@@ -189,7 +216,7 @@ class Replica:
         for rank, gone in zip(self.ranks, old, strict=True):
             rank.loaded, rank.host.written = gone.loaded, gone.host.written
             rank.losses = gone.losses
-        self.now, self.busy, self.step, self.held_back = time, False, 0, 0
+        self.now, self.busy, self.held_back = time, False, 0
         self.under_way, self.landed = None, []
 
     def land(self, rank: Rank, job: Job, blocks: float) -> None:
@@ -216,9 +243,11 @@ class Replica:
             for batch, draft in zip(batches, drafts, strict=True)
         ]
         context, total = self.context, sum(load.batch for load in loads)
+        riding = sum(job.tokens(rules) for batch in batches for job in batch)
         shared = sum(rank.cache.again * rank.weight for rank in self.ranks)
         copied = max(rank.copied for rank in self.ranks)
-        seconds, joules = priced(self.clock, loads, context, copied, rules.layered)
+        aside = rules.singly
+        seconds, joules = priced(self.clock, loads, riding, copied, rules.layered, aside)
         return seconds, {
             "busy_seconds": seconds,
             "steps": 1,

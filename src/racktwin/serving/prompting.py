@@ -7,6 +7,14 @@ from racktwin.engine.step import Step
 from racktwin.models.architecture import Architecture, Experts, LatentAttention, Recurrent
 
 
+def singly(epoch: Epoch, ranks: int, drafts: int) -> bool:
+    """Whether a rank's prompts stall its own decoding alone, while others of `ranks` (count) go on.
+
+    drafts: of speculation, count. SGLang: with them a prompt on any rank stalls all.
+    """
+    return ranks > 1 and not (epoch.mixed or epoch.balanced or drafts)
+
+
 def reading(epoch: Epoch, step: Step) -> float:
     """Time of a prompt from start to end over that of its steps, aggregated, 1."""
     kinds = step.architecture.kinds

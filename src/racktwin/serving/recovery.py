@@ -158,12 +158,14 @@ def wipe(state: State, rules: Rules, replica: int, time: float) -> None:
     each.outstanding, each.held_back, each.busy, each.pending = 0, 0, 0, 0
     each.ending, each.most, each.stale = 0, 0, 0
     each.done, each.landed, each.fresh = -1, -1, -1
+    each.turns, each.resumed = 0, 0
     for rank in range(rules.ranks):
         own = state.ranks[replica, rank]
         own.used, own.share = 0.0, 0.0
         own.queue_head, own.queue_tail, own.oldest, own.newest = -1, -1, -1, -1
         own.partial, own.batch, own.running, own.queued = -1, 0, 0, 0
         own.synced, own.promised, own.since = 0, 0, 0
+        own.reading, own.paused = 0, 0
         if rules.unit:
             trim(state.cache, replica * rules.ranks + rank, 0)
         if rules.host:

@@ -16,6 +16,7 @@ from racktwin.engine.startup import seconds
 from racktwin.engine.table import StepTable
 from racktwin.serving.clock import Clock, clock
 from racktwin.serving.fleet import Rules
+from racktwin.serving.prompting import singly
 from racktwin.serving.scaling import Scaling
 from racktwin.serving.steady import Served
 
@@ -73,6 +74,7 @@ def rules(deployment: Deployment, role: str, fit: MemoryFit, context: float) -> 
         decay=(policy.share - policy.least) / policy.steps,
         least=policy.least,
         mixed=engine.mixed,
+        singly=singly(engine, ranks, pool.speculation.tokens),
         balance=balance(deployment, ranks),
         ring=RING,
         chunked=policy.chunked,

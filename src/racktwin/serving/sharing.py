@@ -85,7 +85,7 @@ def prefix_on(
     left = state.cache.marks[LEFT]
     settle(state, rules, replica, rank)
     growth = 0.0
-    if state.replicas[replica].under_way == DECODES:
+    if state.replicas[replica].under_way == DECODES and not state.ranks[replica, rank].reading:
         growth = needed(state, rules, replica, rank)
     make_way(state, rules, replica, rank, growth)
     if state.cache.marks[LEFT] != left or rules.host:

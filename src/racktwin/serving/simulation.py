@@ -349,7 +349,7 @@ class Simulation:
         """Take the times between tokens from the steps logged up to `until`, s."""
         own = pool.log
         log = np.concatenate([self.left_over, own[: pool.looked_at]])
-        seconds, often, left = gaps(log, pool.rules.mixed)
+        seconds, often, left = gaps(log, pool.rules)
         self.left_over = left if len(own) < pool.looked_at else left[:0]
         self.bin_gaps = Sparse.of(seconds, often)
         count = len(seconds)
@@ -360,7 +360,7 @@ class Simulation:
         """Keep the logged steps that overlap the window to be drawn."""
         if self.order.window and len(log := pool.log):
             begin, end = self.order.window
-            mine = (log["end"] > begin) & (log["begin"] < end)
+            mine = (log["end"] > begin) & (log["begin"] < end) & (log["steps"] > 0)
             if mine.any():
                 self.kept.append((role, log[mine]))
 
