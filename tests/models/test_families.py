@@ -93,6 +93,22 @@ def test_windows(changes: dict[str, Any], windows: list[int]) -> None:
     assert [layer.mixer.window for layer in layers if isinstance(layer.mixer, Attention)] == windows
 
 
+@pytest.mark.parametrize(
+    ("config", "merge", "mergers"),
+    [
+        ({"mm_tokens_per_image": 256}, 4, 0),  # Gemma 3: 64 x 64 patches pooled to 16 x 16 tokens
+        ({"spatial_merge_size": 2}, 2, 1),  # Mistral 3 says it outside the encoder
+        ({}, 1, 1),
+    ],
+)
+def test_patches_of_a_token(config: dict[str, Any], merge: int, mergers: int) -> None:
+    encoder = {"num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4}
+    sizes = {"intermediate_size": 128, "patch_size": 14, "image_size": 896}
+    found = read(config | {"text_config": LLAMA, "vision_config": encoder | sizes}).architecture
+    assert found.vision is not None
+    assert (found.vision.merge, found.vision.mergers) == (merge, mergers)
+
+
 def test_bamba_lists_its_state_space_layers() -> None:
     keys = {
         "model_type": "bamba",

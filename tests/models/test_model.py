@@ -20,6 +20,7 @@ NAMED_IN_THE_ISSUE = {
     *("glm-5", "minimax-m2.5", "llama-4-maverick", "phi-3-mini", "phi-3.5-moe", "phi-4"),
     *("qwen2.5-vl-72b", "hypothetical-100t-moe"),
 }
+VL = ("2B", "4B", "8B", "32B")
 
 
 def test_the_named_models_ship() -> None:
@@ -87,7 +88,14 @@ def test_loading_is_fast() -> None:
         ("deepseek-ai--DeepSeek-V4-Pro", "deepseek-v4-pro"),
         ("meta-llama--Meta-Llama-3.1-405B", "llama-3.1-405b"),
         ("openai--gpt-oss-120b", "gpt-oss-120b"),
+        ("Qwen--Qwen3-0.6B", "qwen3-0.6b"),
+        ("Qwen--Qwen3-1.7B", "qwen3-1.7b"),
         ("Qwen--Qwen3-235B-A22B", "qwen3-235b-a22b"),
+        *((f"Qwen--Qwen3-VL-{size}-Instruct", f"qwen3-vl-{size.lower()}") for size in VL),
+        ("Qwen--Qwen3-VL-30B-A3B-Instruct", "qwen3-vl-30b"),
+        ("XiaomiMiMo--MiMo-7B-Base", "mimo-7b"),
+        ("nvidia--Kimi-K2.7-Code-NVFP4", "kimi-k2.7-code"),
+        ("nvidia--NVIDIA-Nemotron-3.5-Lightning-30B-A3B-NVFP4", "nemotron-3.5-lightning-30b"),
         ("Qwen--Qwen3.5-397B-A17B", "qwen3.5-397b"),
         ("Qwen--Qwen3.5-27B", "qwen3.5-27b"),
         ("mistralai--Mixtral-8x7B-v0.1", "mixtral-8x7b"),
@@ -138,6 +146,20 @@ def test_a_folder_with_its_quantization_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("nvidia--Kimi-K2.7-Code-NVFP4", "kimi-k2.7-code"),
+        ("nvidia--NVIDIA-Nemotron-3.5-Lightning-30B-A3B-NVFP4", "nemotron-3.5-lightning-30b"),
+    ],
+)
+def test_the_catalog_says_what_the_quantized_config_says(
+    shared: Path, file: str, name: str
+) -> None:
+    raw = models.model(shared / "models/configs" / f"{file}_config.json").precision
+    assert models.model(name).at("nvfp4") == raw
+
+
+@pytest.mark.parametrize(
     ("name", "wanted", "expected"),
     [
         ("deepseek-r1", "nvfp4", {"attention": "bf16", "output": "nvfp4", "dense": "nvfp4"}),
@@ -149,6 +171,8 @@ def test_a_folder_with_its_quantization_file(tmp_path: Path) -> None:
         ("kimi-k2", "nvfp4", {"output": "nvfp4", "experts": "nvfp4"}),
         ("gpt-oss-120b", "mxfp4", {"attention": "bf16", "experts": "mxfp4"}),
         ("mixtral-8x7b", "int4", {"experts": "int4", "attention": "bf16"}),
+        ("mixtral-8x7b", "int8", {"experts": "int8", "attention": "int8", "head": "bf16"}),
+        ("kimi-k2-thinking", "int4", {"experts": "int4_g32", "shared": "bf16"}),
     ],
 )
 def test_precisions(name: str, wanted: str, expected: dict[str, str]) -> None:

@@ -120,4 +120,8 @@ def deployment(measurement: Measurement) -> Deployment:
 def weights(measurement: Measurement) -> Precision:
     """Formats of the checkpoint that was served, with the cache format of its launch."""
     stored = model(measurement.model).at(measurement.precision)
-    return msgspec.structs.replace(stored, **dict(measurement.parts), kv=measurement.kv)
+    # The checkpoint knows better how its integers are grouped.
+    apart = {
+        part: each for part, each in measurement.parts if stored.of(part).partition("_")[0] != each
+    }
+    return msgspec.structs.replace(stored, **apart, kv=measurement.kv)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -12,19 +11,10 @@ import msgspec
 
 from racktwin import catalog
 from racktwin.finding import BadInput, Finding, nearest
-from racktwin.models import config_reader
+from racktwin.models import config_reader, identifier
 from racktwin.models.architecture import Architecture
 from racktwin.models.precision import Precision
 from racktwin.models.preset import preset
-
-# Words of a published id that do not change the architecture.
-EXTRA = re.compile(
-    r"meta|nvidia|instruct|base|chat|it|hf|thinking|preview|bf16|mxfp4|0528|0324|4k|8k"
-    r"|v0\.\d|v1|a\d+b|\d+e|17b"
-)
-LONGEST = 200  # letters of a name
-FORMAT = re.compile(r"-(nvfp4|fp8|int4|awq|gptq|fp4)(-[a-z0-9]+)?$")
-FORMAT_NAMES = {"awq": "int4", "gptq": "int4", "fp4": "nvfp4"}
 
 
 class Model(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,37 +82,18 @@ def _from_file(path: Path) -> Model:
     )
 
 
-def _plain(name: str) -> str:
-    """`name` in one spelling, without the words that do not change the architecture."""
-    words = name.lower().replace("_", "-").split("-")
-    return "".join(word for word in words if not EXTRA.fullmatch(word)).replace(".", "")
-
-
 @lru_cache(maxsize=512)
 def _named(name: str) -> Model:
     known = catalog.names("models")
-    short = name.rpartition("/")[2].lower()[:LONGEST]
-    found = _match(short, known)
-    wanted = ""
-    if found is None and (ending := FORMAT.search(short)):
-        found = _match(short[: ending.start()], known)
-        wanted = FORMAT_NAMES.get(ending[1], ending[1])
+    found, wanted = identifier.find(name, known)
     if found is None:
         raise BadInput([_unknown(name, known)])
     model = _shipped(found)
     return msgspec.structs.replace(model, precision=model.at(wanted)) if wanted else model
 
 
-def _match(short: str, known: list[str]) -> str | None:
-    """The one shipped model that `short` means."""
-    if short in known:
-        return short
-    alike = [name for name in known if _plain(name) == _plain(short)]
-    return alike[0] if len(alike) == 1 else None
-
-
 def _unknown(name: str, known: list[str]) -> Finding:
-    close = nearest(name.rpartition("/")[2][:LONGEST], known)
+    close = nearest(name.rpartition("/")[2][: identifier.LONGEST], known)
     hint = f"did you mean {close!r}?" if close else "`racktwin show models` lists them"
     return Finding("model", f"{name[:80]!r} is not known; {hint} (or give a path to a config.json)")
 
