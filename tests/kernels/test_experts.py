@@ -88,6 +88,17 @@ def test_a_model_not_measured_names_the_models_it_is_taken_from(gb300: Kernels) 
     assert priced.seconds == pytest.approx(known.seconds, rel=0.25)
 
 
+def test_eight_bit_integers_move_half_of_bf16_and_are_multiplied_as_bf16(h100: Kernels) -> None:
+    shape = {"hidden": 4096, "intermediate": 1536, "top_k": 8, "experts": 128, "expert": 8}
+    few, many = (
+        [float(h100.experts(tokens, **shape, dtype=each).seconds) for each in ("int8", "bf16")]
+        for tokens in (8, 65536)
+    )
+    assert few[0] == pytest.approx(few[1] / 2, rel=0.02)
+    assert many[0] == pytest.approx(many[1], rel=0.02)
+    assert "bf16" in h100.experts(8, **shape, dtype="int8").evidence.name
+
+
 def test_hopper_runs_four_bit_weights_in_bf16(h100: Kernels) -> None:
     gpt_oss = {"hidden": 2880, "intermediate": 2880, "top_k": 4, "experts": 128}
     priced = h100.experts(64, **gpt_oss, dtype="mxfp4")
