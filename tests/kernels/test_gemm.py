@@ -117,3 +117,13 @@ def test_quantised_products_stay_below_the_roofline(gb300: Kernels) -> None:
         saved = gb300.gemm(rows, n, k, "fp8", quantised=True).seconds
         assert (saved >= least * (1 - 1e-9)).all()
         assert (saved <= gb300.gemm(rows, n, k, "fp8").seconds * (1 + 1e-3)).all()
+
+
+@pytest.mark.parametrize(("n", "k"), [(2048, 64), (32, 2048), (64, 64)])
+def test_a_block_of_scales_is_filled_up(n: int, k: int) -> None:
+    """Below 128 the raw table has a fallback of 100 to 280 us that nobody serves."""
+    kernels = Kernels(hardware.chip("b200"), "sglang")
+    small, whole = (
+        kernels.gemm(64.0, *each, "fp8_block") for each in ((n, k), (max(n, 128), max(k, 128)))
+    )
+    assert 0.3 * whole.seconds < small.seconds <= whole.seconds
