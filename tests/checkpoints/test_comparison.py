@@ -9,6 +9,7 @@ import pytest
 from tests.checkpoints.made import llama, write_folder
 
 from racktwin.checkpoints import Wish, open_checkpoint, quantize_checkpoint
+from racktwin.checkpoints.answer import compared
 from racktwin.checkpoints.comparison import by_layer, compare, whole
 from racktwin.checkpoints.encoder import is_encoder, sentence, similarities
 from racktwin.checkpoints.wordpiece import tokens
@@ -32,6 +33,20 @@ def test_errors_are_those_of_the_values(tmp_path: Path) -> None:
         assert whole(seen).count == sum(each.count for each in seen.values())
         weights = [tensors[f"{module}.weight"] for module in seen]
         assert answer.bytes[form] == sum(quantize(each, form).nbytes for each in weights)
+
+
+def test_worst_blocks_of_a_sum_say_whose_they_are(tmp_path: Path) -> None:
+    with open_checkpoint(write_folder(tmp_path / "in", llama())) as found:
+        answer = compared(compare(found, ["nvfp4"]), {})
+    (errors,) = answer["errors"]
+    every = [block for weight in errors["weights"] for block in weight["worst"]]
+    for weight in errors["weights"]:
+        assert {block["module"] for block in weight["worst"]} == {weight["module"]}
+    every.sort(key=lambda block: -block["error"])
+    assert errors["all"]["worst"] == every[:3]
+    for layer in errors["layers"]:
+        own = [block for block in every if f".layers.{layer['layer']}." in block["module"]]
+        assert layer["worst"] == own[:3]
 
 
 def test_wrong_formats_are_refused_together(tmp_path: Path) -> None:

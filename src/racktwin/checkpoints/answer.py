@@ -71,7 +71,7 @@ def _errors(name: str, seen: Mapping[str, Deviation]) -> dict[str, Any]:
         "format": name,
         "all": _error(whole(every)),
         "layers": [{"layer": n or "other", **_error(e)} for n, e in by_layer(every).items()],
-        "weights": [{"module": n, **_error(e)} for n, e in every.items()],
+        "weights": [{"module": n, **_error(whole({n: e}))} for n, e in every.items()],
     }
 
 
@@ -82,7 +82,7 @@ def _error(each: Deviation) -> dict[str, Any]:
         "snr_db": each.snr if each.error else None,
         "clipped": each.clipped_share,
         "scales": [{"power": p, "blocks": n} for p, n in sorted(each.powers.items())],
-        "worst": [{"row": b.row, "block": b.block, "error": b.error} for b in each.worst],
+        "worst": [msgspec.to_builtins(block) for block in each.worst],
     }
 
 

@@ -87,13 +87,13 @@ def by_layer(seen: dict[str, Deviation]) -> dict[str, Deviation]:
     layers: dict[str, Deviation] = {}
     for module, each in seen.items():
         match = LAYER.search(module)
-        layers.setdefault(match[1] if match else "", Deviation()).add(each)
+        layers.setdefault(match[1] if match else "", Deviation()).add(each, module)
     return dict(sorted(layers.items(), key=lambda pair: (pair[0] == "", int(pair[0] or 0))))
 
 
 def whole(seen: dict[str, Deviation]) -> Deviation:
     """The sum over all weights."""
     total = Deviation()
-    for each in seen.values():
-        total.add(each)
+    for module, each in seen.items():
+        total.add(each, module)
     return total

@@ -17,11 +17,12 @@ WORST = 3  # blocks that are remembered
 
 
 class Block(msgspec.Struct, frozen=True):
-    """A block of a weight: row, block along it, relative error, a ratio."""
+    """A block of a weight: row, block along it, relative error, a ratio; its module in sums."""
 
     row: int
     block: int
     error: float
+    module: str = ""
 
 
 class Deviation(msgspec.Struct, kw_only=True):
@@ -54,15 +55,18 @@ class Deviation(msgspec.Struct, kw_only=True):
         """Share of the values that are clipped."""
         return self.clipped / self.count if self.count else 0.0
 
-    def add(self, other: Deviation) -> None:
-        """Take in what another one saw."""
+    def add(self, other: Deviation, module: str = "") -> None:
+        """Take in what another one saw, of `module` where this is a sum of several."""
         self.count += other.count
         self.squares += other.squares
         self.off += other.off
         self.clipped += other.clipped
         for power, count in other.powers.items():
             self.powers[power] = self.powers.get(power, 0) + count
-        self.worst = sorted([*self.worst, *other.worst], key=lambda each: -each.error)[:WORST]
+        named = [
+            msgspec.structs.replace(each, module=module or each.module) for each in other.worst
+        ]
+        self.worst = sorted([*self.worst, *named], key=lambda each: -each.error)[:WORST]
 
 
 @compiled
