@@ -31,7 +31,7 @@ from racktwin.serving.chain import (
     wait_first,
 )
 from racktwin.serving.compiled import compiled, inlined
-from racktwin.serving.fleet import FROM_HOST, FROM_SHARED, LOSSES, Rules, State
+from racktwin.serving.fleet import FROM_HOST, FROM_SHARED, LOSSES, Rules, State, wide
 from racktwin.serving.offload import shrink, take_up, use
 from racktwin.serving.sharing import (
     cached_units,
@@ -76,7 +76,7 @@ def victim(state: State, rules: Rules, replica: int, rank: int) -> int:
     prompt.
     """
     chosen, key, length = -1, 0, 0
-    slot = state.ranks[replica, rank].newest
+    slot = wide(state.ranks[replica, rank].newest)
     while slot >= 0:
         if rules.reserve == 2:
             value, prompt = -emitted(state, rules, replica, slot), state.slots[slot].prompt
@@ -109,7 +109,7 @@ def preempt(state: State, rules: Rules, replica: int, rank: int, slot: int) -> N
         state.replicas[replica].pending += state.slots[slot].prompt
     else:
         state.replicas[replica].pending += state.slots[slot].computed
-        blocks = float(blocks_of(state.slots[slot].computed, rules))
+        blocks = float(blocks_of(wide(state.slots[slot].computed), rules))
         free_blocks(state, rules, replica, slot, blocks)
         state.ranks[replica, rank].partial = -1
         state.replicas[replica].prefilling -= 1
@@ -158,7 +158,7 @@ def room_to_admit(
     grow = blocks_of(tokens, rules)
     wanted = float(grow)
     if not rules.mixed:  # no step can make room between the chunks of a prompt
-        wanted = float(blocks_of(state.slots[slot].prompt, rules))
+        wanted = float(blocks_of(wide(state.slots[slot].prompt), rules))
     if rules.reserve == 2 and state.ranks[replica, rank].running:
         batch = state.ranks[replica, rank].batch
         coming = state.ranks[replica, rank].promised - batch * state.replicas[replica].step
@@ -190,13 +190,13 @@ def go_on(
     done: int,
 ) -> tuple[int, int]:
     """The prompt that is part computed; returns the budget left and the chain of completed ones."""
-    slot = state.ranks[replica, rank].partial
+    slot = wide(state.ranks[replica, rank].partial)
     if slot < 0 or budget <= 0:
         return budget, done
     tokens = min(state.slots[slot].prompt - state.slots[slot].computed, budget)
     if rules.reserve != 1:
         end = state.slots[slot].computed + tokens
-        grow = blocks_of(end, rules) - blocks_of(state.slots[slot].computed, rules)
+        grow = blocks_of(end, rules) - blocks_of(wide(state.slots[slot].computed), rules)
         lost = False
         while (
             state.ranks[replica, rank].used + growth(state, rules, replica, rank) + grow
@@ -225,7 +225,7 @@ def look_up(
     And `free` blocks, with those of the units in the cache that are in use.
     """
     make_way(state, rules, replica, rank, growth(state, rules, replica, rank))
-    row, prompt = state.slots[slot].number, state.slots[slot].prompt
+    row, prompt = state.slots[slot].number, wide(state.slots[slot].prompt)
     units, idle = cached_units(state, rules, replica, rank, row, prompt)
     free += (units - idle) * (rules.unit // rules.block)
     host, shared = 0, 0
@@ -273,7 +273,7 @@ def load(
     The rank's cache has them at once: layer by layer they are there when a step needs them.
     """
     place, row = replica * rules.ranks + rank, state.slots[slot].number
-    units = state.slots[slot].units
+    units = wide(state.slots[slot].units)
     end = units + host + shared
     if end > units:
         take_up(state, rules, place, row, units, units + host)
@@ -309,7 +309,7 @@ def admit(
         and state.ranks[replica, rank].running < rules.max_batch
         and state.ranks[replica, rank].partial < 0
     ):
-        slot = state.ranks[replica, rank].queue_head
+        slot = wide(state.ranks[replica, rank].queue_head)
         free = rules.blocks - state.ranks[replica, rank].used
         free -= growth(state, rules, replica, rank)
         units, host, shared = 0, 0, 0
@@ -368,7 +368,7 @@ def make_room(state: State, rules: Rules, replica: int, rank: int) -> bool:
 def expect_longer(state: State, rules: Rules, replica: int, rank: int) -> None:
     """After a retraction: reserve the share of their output the sequences of a rank have given."""
     given, whole = 0, 1
-    slot = state.ranks[replica, rank].newest
+    slot = wide(state.ranks[replica, rank].newest)
     while slot >= 0:
         given += emitted(state, rules, replica, slot) + rules.ahead
         whole += state.slots[slot].output
@@ -421,7 +421,7 @@ def compose(
 @inlined
 def start_decoding(state: State, rules: Rules, replica: int, slot: int) -> None:
     """A prompt is complete: its sequence decodes from the replica's coming step on."""
-    settle(state, rules, replica, state.slots[slot].rank)
+    settle(state, rules, replica, wide(state.slots[slot].rank))
     steps = int(np.ceil(state.slots[slot].left / rules.gain))
     state.slots[slot].begun = state.replicas[replica].step
     note_end(state, rules, replica, slot, state.replicas[replica].step + steps)

@@ -7,7 +7,7 @@ histogram of remainders says how many blocks each step takes.
 from __future__ import annotations
 
 from racktwin.serving.compiled import inlined
-from racktwin.serving.fleet import Rules, State
+from racktwin.serving.fleet import Rules, State, wide
 
 
 @inlined
@@ -63,11 +63,20 @@ def safe_steps(state: State, rules: Rules, replica: int) -> int:
 
 
 @inlined
+def note_crossing(
+    state: State, rules: Rules, replica: int, rank: int, slot: int, count: int
+) -> None:
+    """Count a decoding sequence (1 or -1) among those of its remainder, where that is asked for."""
+    if rules.reserve != 1 and rules.gain == 1.0:
+        remainder = (state.slots[slot].begun - state.slots[slot].prompt) % rules.block
+        state.crossing[replica, rank, remainder] += count
+
+
+@inlined
 def begin_growth(state: State, rules: Rules, replica: int, slot: int) -> None:
     """Note that a sequence decodes from the replica's coming step on; its rank is settled."""
-    rank = state.slots[slot].rank
-    remainder = (state.slots[slot].begun - state.slots[slot].prompt) % rules.block
-    state.crossing[replica, rank, remainder] += 1
+    rank = wide(state.slots[slot].rank)
+    note_crossing(state, rules, replica, rank, slot, 1)
     state.ranks[replica, rank].batch += 1
     state.replicas[replica].decoding += 1
     state.replicas[replica].stale = 1
@@ -78,9 +87,8 @@ def begin_growth(state: State, rules: Rules, replica: int, slot: int) -> None:
 @inlined
 def end_growth(state: State, rules: Rules, replica: int, slot: int) -> float:
     """Note that a sequence stopped decoding, its rank settled; returns the blocks it holds."""
-    rank = state.slots[slot].rank
-    remainder = (state.slots[slot].begun - state.slots[slot].prompt) % rules.block
-    state.crossing[replica, rank, remainder] -= 1
+    rank = wide(state.slots[slot].rank)
+    note_crossing(state, rules, replica, rank, slot, -1)
     state.ranks[replica, rank].batch -= 1
     state.replicas[replica].decoding -= 1
     state.replicas[replica].stale = 1
@@ -91,5 +99,5 @@ def end_growth(state: State, rules: Rules, replica: int, slot: int) -> float:
     if rules.reserve == 1:
         return float(state.slots[slot].held)
     if rules.gain != 1.0:
-        return blocks_of(state.slots[slot].prompt, rules) + steps * rules.gain / rules.block
+        return blocks_of(wide(state.slots[slot].prompt), rules) + steps * rules.gain / rules.block
     return float(blocks_of(tokens, rules))

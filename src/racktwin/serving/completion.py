@@ -19,6 +19,7 @@ from racktwin.serving.fleet import (
     STEPS,
     Rules,
     State,
+    wide,
 )
 from racktwin.serving.offload import use
 from racktwin.serving.resting import rest, tell
@@ -49,7 +50,7 @@ def finish(state: State, rules: Rules, replica: int, slot: int, time: float) -> 
     state.counts[1] += 1
     state.sums[FINISHED] += 1
     state.replicas[replica].outstanding -= 1
-    stop(state, replica, state.slots[slot].rank, slot)
+    stop(state, replica, wide(state.slots[slot].rank), slot)
     free_slot(state, slot)
 
 
@@ -73,13 +74,13 @@ def ends_now(state: State, rules: Rules, replica: int) -> bool:
 def end_sequences(state: State, rules: Rules, replica: int, time: float) -> None:
     """Finish the sequences whose last step was just done; there are some."""
     place = state.replicas[replica].step & (rules.ring - 1)
-    slot = state.ring[replica, place]
+    slot = wide(state.ring[replica, place])
     state.ring[replica, place] = -1
     if rules.unit:  # the order in which blocks become idle matters
         slot = reversed_in_step(state, slot)
     while slot >= 0:
         after = state.slots[slot].after_in_step
-        rank = state.slots[slot].rank
+        rank = wide(state.slots[slot].rank)
         settle(state, rules, replica, rank)
         free_ended(state, rules, replica, slot, end_growth(state, rules, replica, slot))
         finish(state, rules, replica, slot, time)
@@ -89,10 +90,10 @@ def end_sequences(state: State, rules: Rules, replica: int, time: float) -> None
 @compiled
 def share_prompt(state: State, rules: Rules, replica: int, slot: int) -> None:
     """The full blocks of a prompt that was just computed can be found from now on."""
-    rank, row = state.slots[slot].rank, state.slots[slot].number
+    rank, row = wide(state.slots[slot].rank), state.slots[slot].number
     settle(state, rules, replica, rank)
     end = min(units_of(state, row), state.slots[slot].prompt // rules.unit)
-    begin = state.slots[slot].units
+    begin = wide(state.slots[slot].units)
     state.slots[slot].units = share(state, rules, replica, rank, row, begin, end)
     use(state, rules, replica * rules.ranks + rank, row, end)
 
@@ -108,7 +109,7 @@ def end_prompts(state: State, rules: Rules, replica: int, done: int, time: float
         elif state.slots[slot].second < 0 and state.slots[slot].left < state.slots[slot].output:
             state.slots[slot].second = time
         state.slots[slot].left -= 1
-        rank = state.slots[slot].rank
+        rank = wide(state.slots[slot].rank)
         if rules.unit:
             share_prompt(state, rules, replica, slot)
         if state.slots[slot].left:
@@ -118,7 +119,7 @@ def end_prompts(state: State, rules: Rules, replica: int, done: int, time: float
         held = (
             state.slots[slot].held
             if rules.reserve == 1
-            else blocks_of(state.slots[slot].prompt, rules)
+            else blocks_of(wide(state.slots[slot].prompt), rules)
         )
         free_ended(state, rules, replica, slot, float(held))
         finish(state, rules, replica, slot, time)

@@ -72,11 +72,11 @@ class Crew:
         while self.coming is not None and self.coming.time < until:
             rows.append(self._call(self.coming))
             self.coming = next(self.outages, None)
-        left = self.stand.calls[self.stand.marks[CALLS] :]
-        self.stand.marks[CALLS] = 0
-        self.stand = self.stand._replace(
-            calls=np.concatenate([left, np.array(rows, CALL) if rows else left[:0]])
-        )
+        if rows or len(self.stand.calls):
+            left = self.stand.calls[self.stand.marks[CALLS] :]
+            self.stand.marks[CALLS] = 0
+            calls = np.concatenate([left, np.array(rows, CALL)])
+            self.stand = self.stand._replace(calls=calls)
         plan_next(self.stand)
 
     def _call(self, outage: Outage) -> tuple[float, float, int, int]:
@@ -94,7 +94,7 @@ class Crew:
         each = self.stand.replicas
         lasted = np.maximum(time - each["since"], 0.0)
         up = each["state"] == UP
-        powered = up | np.isin(each["state"], (DRAINING, STARTING))
+        powered = up | (each["state"] == DRAINING) | (each["state"] == STARTING)
         powered |= (each["state"] == OUT) & np.isfinite(each["back"])
         served, drew = self.stand.times[SERVED], self.stand.times[POWERED]
         found = [served + lasted[up].sum(), drew + lasted[powered].sum(), up.sum()]

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from racktwin.serving.compiled import inlined
 from racktwin.serving.prefix_cache import PrefixCache, prefix_cache
 
 Floats = NDArray[np.float64]
@@ -95,7 +96,7 @@ class State(NamedTuple):
     slots: NDArray[Any]
     results: NDArray[Any]
     crossing: Ints
-    ring: Ints
+    ring: NDArray[np.int32]
     free: Ints
     counts: Ints
     sums: Floats
@@ -107,10 +108,20 @@ class State(NamedTuple):
     known: Known
 
 
-def record(floats: str, ints: str) -> np.dtype[Any]:
-    """A record of 8-byte fields, which are attributes with numba and without."""
-    fields = [(name, "f8") for name in floats.split()] + [(name, "i8") for name in ints.split()]
-    return np.dtype((np.record, fields))
+def record(floats: str, ints: str, small: str = "") -> np.dtype[Any]:
+    """A record of 8-byte fields, and `small` ones of 4, attributes with numba and without.
+
+    Small are places and counts in records that many are read of.
+    """
+    kinds = {"f8": floats, "i8": ints, "i4": small}
+    fields = [(name, kind) for kind, names in kinds.items() for name in names.split()]
+    return np.dtype((np.record, np.dtype(fields, align=True)))
+
+
+@inlined
+def wide(value: int) -> int:
+    """A small field in 8 bytes, to call a function with: numba compiles one for each width."""
+    return int(np.int64(value))
 
 
 # now: s the step under way ends or the next one starts; step: decode steps done;
@@ -136,8 +147,8 @@ IDLE, PROMPTS, DECODES = range(3)
 # the step under way, paused: its sequences rest since one in which it did (see `resting`).
 RANK = record(
     floats="used share",
-    ints="queue_head queue_tail oldest newest partial batch running queued synced promised since "
-    "reading paused",
+    ints="synced promised since",
+    small="queue_head queue_tail oldest newest partial batch running queued reading paused",
 )
 # arrival, admitted, first and second token: s, -1 if not yet. prompt, computed: tokens to prefill
 # and done; left: output tokens to come; cached: tokens found when it was first admitted,
@@ -147,8 +158,9 @@ RANK = record(
 # began to decode, paused: s of its last token while it rests (see `resting`).
 SLOT = record(
     floats="arrival admitted first second paused",
-    ints="number prompt computed left output cached held units begun ends priority losses rank "
-    "following older newer after_in_step before_in_step cached_host cached_shared turn",
+    ints="number begun ends priority turn",
+    small="prompt computed left output cached held units losses rank following older newer "
+    "after_in_step before_in_step cached_host cached_shared",
 )
 RESULT = record(
     floats="arrival admitted first second finish",
@@ -210,7 +222,7 @@ def state(replicas: int, rules: Rules, slots: int, scopes: int = 1) -> State:
         slots=np.zeros(slots, SLOT),
         results=np.zeros(2 * slots, RESULT),
         crossing=np.zeros((replicas, rules.ranks, rules.block), np.int64),
-        ring=np.full((replicas, rules.ring), -1, np.int64),
+        ring=np.full((replicas, rules.ring), -1, np.int32),
         free=np.arange(slots - 1, -1, -1, dtype=np.int64),
         counts=np.array([slots, 0, 0, 0, *[0, replicas // scopes] * scopes], np.int64),
         sums=np.zeros(len(SUMS)),

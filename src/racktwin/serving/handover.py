@@ -17,7 +17,7 @@ from racktwin.serving.blocks import blocks_of, needed, settle
 from racktwin.serving.chain import run, take_slot
 from racktwin.serving.clock import Clock
 from racktwin.serving.compiled import compiled
-from racktwin.serving.fleet import Floats, Ints, Rules, State, record
+from racktwin.serving.fleet import Floats, Ints, Rules, State, record, wide
 from racktwin.serving.flow import pop, push
 from racktwin.serving.router import route, scopes
 from racktwin.serving.sharing import give_units, make_way, take_units, units_of
@@ -226,7 +226,7 @@ def arrive(prefill: Side, decode: Side, hand: Handover, time: float) -> None:
     pop(hand.heap, hand.marks[FLYING])
     hand.marks[FLYING] -= 1
     state, replica = decode.state, decode.state.slots[slot].ends
-    rank = state.slots[slot].rank
+    rank = wide(state.slots[slot].rank)
     hand.landing[replica, rank] -= 1
     run(state, replica, rank, slot)
     if not state.replicas[replica].busy:

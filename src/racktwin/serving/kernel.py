@@ -173,9 +173,9 @@ def loaded_step(
             state.ranks[replica, rank].reading = own > 0
         if own > 0:
             count = draft.prompts[rank]
-            point = (count, own / count, draft.behind[rank] / count)
-            longest = max(longest, attended(clock, clock.prefill, *point) + draft.encode[rank])
-            attention += attended(clock, clock.prefill_work, *point) + draft.effort[rank]
+            spent, work = attended(clock, count, own / count, draft.behind[rank] / count)
+            longest = max(longest, spent + draft.encode[rank])
+            attention += work + draft.effort[rank]
             copied = max(copied, load_seconds(rules, draft.host[rank], draft.shared[rank]))
     mean = (total * rules.queries + new) / rules.ranks
     context, decoding = 0.0, 0.0

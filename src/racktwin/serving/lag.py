@@ -1,7 +1,8 @@
 """Replicas that lag behind: those whose steps cannot change what a router looks at, for a while.
 
 A replica that only decodes ends nothing before its next end of a request, and a step lasts no less
-than its work on tokens. Until then it need not be stepped to know how many requests it holds.
+than its work on tokens. Until then it need not be stepped to know how many requests it holds, and
+no completion of its lets a request in.
 """
 
 from __future__ import annotations
@@ -49,6 +50,22 @@ def quiet_until(state: State, rules: Rules, clock: Clock, replica: int) -> float
     fresh = total * rules.queries / rules.ranks
     least = base_seconds(clock, fullest(state, rules, replica) * rules.queries, fresh) * clock.scale
     return float(now + max(steps - 1, 0) * least)
+
+
+@compiled
+def note_quiet(state: State, rules: Rules, clock: Clock, lag: Lag, known: bool) -> None:
+    """Note of all replicas how long they are quiet, if that is `known`, or else that none is."""
+    for replica in range(len(lag.quiet)):
+        lag.quiet[replica] = quiet_until(state, rules, clock, replica) if known else 0.0
+
+
+@compiled
+def first_to_stir(lag: Lag) -> float:
+    """Time, s, before which every replica is quiet."""
+    first = np.inf
+    for replica in range(len(lag.quiet)):
+        first = min(first, lag.quiet[replica])
+    return first
 
 
 @compiled

@@ -31,18 +31,19 @@ def cell(axis: Array, value: float) -> tuple[int, float]:
 
 
 @inlined
-def attended(clock: Clock, table: Array, prompts: float, new: float, behind: float) -> float:
-    """Attention of `prompts` prompts of `new` tokens behind `behind` cached ones, from `table`."""
+def attended(clock: Clock, prompts: float, new: float, behind: float) -> tuple[float, float]:
+    """Attention of `prompts` prompts of `new` tokens behind `behind` cached ones: s and J."""
     i, a = cell(clock.prompts, prompts)
     j, b = cell(clock.new, new)
     k, c = cell(clock.behind, behind)
-    total = 0.0
+    seconds, work = 0.0, 0.0
     for x in range(2):
         for y in range(2):
             for z in range(2):
                 weight = (a if x else 1 - a) * (b if y else 1 - b) * (c if z else 1 - c)
-                total += weight * table[i + x, j + y, k + z]
-    return total
+                seconds += weight * clock.prefill[i + x, j + y, k + z]
+                work += weight * clock.prefill_work[i + x, j + y, k + z]
+    return seconds, work
 
 
 @inlined

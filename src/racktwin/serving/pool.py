@@ -125,7 +125,7 @@ class Pool:
         old = self.state.ring
         if steps <= self.rules.ring:
             return
-        ring = np.full((len(old), steps), -1, np.int64)
+        ring = np.full((len(old), steps), -1, np.int32)
         replica, place = np.nonzero(old >= 0)
         first = old[replica, place]
         ring[replica, self.state.slots["ends"][first] & (steps - 1)] = first
@@ -133,11 +133,10 @@ class Pool:
         self.rules = self.rules._replace(ring=steps)
 
     def take(self) -> NDArray[Any]:
-        """The results since the last time, times in s."""
+        """The results since the last time, times in s; they stand until the loop goes on."""
         count = int(self.state.counts[1])
-        taken = self.state.results[:count].copy()
         self.state.counts[1] = 0
-        return taken
+        return self.state.results[:count]
 
     def renumber(self, by: int) -> None:
         """The first `by` requests of the window are gone."""

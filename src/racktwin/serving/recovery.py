@@ -19,6 +19,7 @@ from racktwin.serving.fleet import (
     LOST_TOKENS,
     Rules,
     State,
+    wide,
 )
 from racktwin.serving.flow import AWAY, HELD, SIZE, Flow, push
 from racktwin.serving.offload import below, spread
@@ -114,12 +115,13 @@ def forget_slot(
 
     whole: the pool gives whole answers; of one for prompts only the prompt is computed again.
     """
-    number, rank = state.slots[slot].number, state.slots[slot].rank
-    prompt, left = state.slots[slot].prompt, state.slots[slot].left
+    number, rank = state.slots[slot].number, wide(state.slots[slot].rank)
+    prompt, left = wide(state.slots[slot].prompt), wide(state.slots[slot].left)
     decoding = state.slots[slot].begun >= 0
     if rules.unit:
         state.cache.marks[OWED] -= spread(rules, prompt + left + decoding)
-        give_units(state, rules, replica, rank, number, state.slots[slot].units)
+        units = wide(state.slots[slot].units)
+        give_units(state, rules, replica, rank, number, units)
     if decoding:
         steps = state.replicas[replica].step - state.slots[slot].begun
         won = min(int(steps * rules.gain), left - 1)
@@ -184,12 +186,12 @@ def lose(
     back = time + flow.detection
     for stage in range(replica * stand.stages, (replica + 1) * stand.stages):
         for rank in range(rules.ranks):
-            slot = state.ranks[stage, rank].queue_head
+            slot = wide(state.ranks[stage, rank].queue_head)
             while slot >= 0:
                 after = state.slots[slot].following
                 forget_slot(state, rules, flow, stage, slot, back, whole)
                 slot = after
-            slot = state.ranks[stage, rank].newest
+            slot = wide(state.ranks[stage, rank].newest)
             while slot >= 0:
                 after = state.slots[slot].older
                 forget_slot(state, rules, flow, stage, slot, back, whole)

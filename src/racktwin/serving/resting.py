@@ -8,7 +8,7 @@ from __future__ import annotations
 from racktwin.serving.blocks import settle
 from racktwin.serving.chain import drop_end, give_second
 from racktwin.serving.compiled import compiled, inlined
-from racktwin.serving.fleet import Rules, State
+from racktwin.serving.fleet import Rules, State, wide
 
 
 @compiled
@@ -67,7 +67,7 @@ def rest(state: State, rules: Rules, replica: int, begin: float, decodes: bool) 
             continue
         settle(state, rules, replica, rank)
         batch = state.ranks[replica, rank].batch
-        slot = state.ranks[replica, rank].oldest if batch else -1
+        slot = wide(state.ranks[replica, rank].oldest) if batch else -1
         while slot >= 0:
             if state.slots[slot].begun >= 0:
                 if state.slots[slot].paused < 0:

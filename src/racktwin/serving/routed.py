@@ -15,7 +15,7 @@ from racktwin.serving.completion import end_step
 from racktwin.serving.fleet import IDLE, Floats, Rules, State
 from racktwin.serving.flow import HELD, SEEN, Flow, next_arrival, release, take_arrival
 from racktwin.serving.kernel import advance, begin, enqueue
-from racktwin.serving.lag import LAGGING, Lag, catch_up
+from racktwin.serving.lag import LAGGING, Lag, catch_up, first_to_stir, note_quiet, quiet_until
 from racktwin.serving.recovery import (
     hold,
     leave_drained,
@@ -156,24 +156,29 @@ def take_step(
     draft: Draft,
     flow: Flow,
     stand: Standing,
+    lag: Lag,
     soonest: float,
     until: float,
 ) -> bool:
     """End or begin the first step that does so before `soonest` and `until`, s; False: none does.
 
-    One that ends at the same time is among them.
+    One that ends at the same time is among them. Steps of pure decoding that begin before any other
+    replica can end a request are begun together.
     """
     replica, at, ends = first_to_step(state)
     if ends and at <= soonest and at <= until:
         end_step(state, rules, replica)
-        collect(state, flow)
-        if stand.marks[DRAINED]:
-            leave_drained(state, rules, stand)
-        return True
-    if replica >= 0 and at < soonest and at < until:
-        begin(state, rules, clock, draft, replica, at)
-        return True
-    return False
+    elif replica >= 0 and at < soonest and at < until:
+        lag.quiet[replica] = np.inf
+        ahead = at if rules.shared else min(soonest, until, first_to_stir(lag))
+        begin(state, rules, clock, draft, replica, ahead)
+    else:
+        return False
+    lag.quiet[replica] = quiet_until(state, rules, clock, replica)
+    collect(state, flow)
+    if stand.marks[DRAINED]:
+        leave_drained(state, rules, stand)
+    return True
 
 
 @compiled
@@ -193,10 +198,10 @@ def run_routed(
 
     releasing: completions let requests in, so replicas go step by step in the order of time. At
     the same time steps end, replicas come and go, requests arrive, steps begin.
-    lag: of the replicas; only while not `releasing`.
+    lag: of the replicas.
     False when slots or room for results ran out: give more, and call again.
     """
-    lag.quiet[:] = 0.0
+    note_quiet(state, rules, clock, lag, releasing)
     lags = not releasing and policy in LAGGING
     lags = lags and stand.times[NEXT] == np.inf and stand.marks[DRAINED] == 0
     while True:
@@ -207,7 +212,7 @@ def run_routed(
                 lag.quiet[:] = 0.0
             bound = min(soonest, until)
             catch_up(state, rules, clock, draft, lag, policy, soonest, bound, lags)
-        elif take_step(state, rules, clock, draft, flow, stand, soonest, until):
+        elif take_step(state, rules, clock, draft, flow, stand, lag, soonest, until):
             continue
         if stand.marks[DRAINED]:
             leave_drained(state, rules, stand)
@@ -216,7 +221,7 @@ def run_routed(
             if number < 0 and until == np.inf and at_rest(state, flow):
                 return True
             alter(state, rules, flow, stand, change)
-            lag.quiet[:] = 0.0
+            note_quiet(state, rules, clock, lag, releasing)
             continue
         if number < 0 or time >= until:
             return True
@@ -232,3 +237,5 @@ def run_routed(
                 advance(state, rules, clock, draft, target, time)
             place(state, rules, flow, policy, number, time, target, True)
             lag.quiet[target], lag.held[target] = time, noted(state, policy, target)
+            if releasing:
+                lag.quiet[target] = quiet_until(state, rules, clock, target)

@@ -92,19 +92,23 @@ class Sample:
                 self.rows = None
         batch = number // self.size
         low, high = int(batch.min()), int(batch.max()) + 1
+        rows, here = high - low, slice(low, high)
         np.minimum.at(self.first, batch, arrival)
+        batch -= low
+        every = np.bincount(batch, weights, rows)
         for index, values in enumerate(totals):
-            self.added[index] += np.bincount(batch, values, BATCHES)
+            if values.any():
+                self.added[index, here] += np.bincount(batch, values, rows)
         for index, values in enumerate(figures):
             good = np.isfinite(values)
-            mine, weight = batch - low, weights
+            mine, weight, counts = batch, weights, every
             if not good.all():
                 mine, values = mine[good], values[good]
                 weight = None if weights is None else weights[good]
-            rows, here = high - low, slice(low, high)
+                counts = np.bincount(mine, weight, rows)
             whole = values if weight is None else values * weight
             self.sums[index, here] += np.bincount(mine, whole, rows)
-            self.counts[index, here] += np.bincount(mine, weight, rows)
+            self.counts[index, here] += counts
             flat = mine * CLASSES + class_of(values)
             classes = self.classes[index, here].reshape(-1)
             if SPARSE * len(flat) < len(classes):
@@ -120,6 +124,8 @@ class Sample:
     def _merge(self) -> None:
         """Batches twice as large, half as many."""
         self.size *= 2
+        if not self.count:
+            return
         half = BATCHES // 2
         for array in (self.classes, self.sums, self.counts, self.added):
             pairs = array[:, 0::2] + array[:, 1::2]

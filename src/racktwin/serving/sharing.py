@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from racktwin.serving.blocks import needed, settle
 from racktwin.serving.compiled import compiled
-from racktwin.serving.fleet import DECODES, Rules, State
+from racktwin.serving.fleet import DECODES, Rules, State, wide
 from racktwin.serving.offload import below, pool_place, run_in, shrink, spread, use
 from racktwin.serving.prefix_cache import (
     ASKED,
@@ -157,9 +157,9 @@ def give_units(state: State, rules: Rules, replica: int, rank: int, row: int, un
 @compiled
 def free_blocks(state: State, rules: Rules, replica: int, slot: int, blocks: float) -> None:
     """A request gives back the `blocks` blocks it holds; its rank is settled."""
-    rank = state.slots[slot].rank
+    rank = wide(state.slots[slot].rank)
     if rules.unit:
-        units = state.slots[slot].units
+        units = wide(state.slots[slot].units)
         blocks -= units * (rules.unit // rules.block)
         make_way(state, rules, replica, rank, 0.0)
         give_units(state, rules, replica, rank, state.slots[slot].number, units)
@@ -170,10 +170,10 @@ def free_blocks(state: State, rules: Rules, replica: int, slot: int, blocks: flo
 @compiled
 def leave_answer(state: State, rules: Rules, replica: int, slot: int, blocks: float) -> None:
     """A request has ended: its blocks, answer included, stay for the one that goes on from it."""
-    row, rank = state.slots[slot].number, state.slots[slot].rank
+    row, rank = state.slots[slot].number, wide(state.slots[slot].rank)
     tokens = state.slots[slot].prompt + state.slots[slot].left  # of the last one nothing is kept
     state.cache.marks[OWED] -= spread(rules, tokens + 1)
-    heir, units = state.known.rows[row].heir, state.slots[slot].units
+    heir, units = state.known.rows[row].heir, wide(state.slots[slot].units)
     if heir < 0:
         free_blocks(state, rules, replica, slot, blocks)
         return

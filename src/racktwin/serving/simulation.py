@@ -374,8 +374,10 @@ class Simulation:
         which = window.slo_class[rows]
         inside = good(found, self.by_class.bounds(which))
         input, number = window.prompt[rows], rows + window.base
-        cached = [results[name] for name in FOUND]
-        totals = np.stack([input, results["output"], inside, *cached]).astype(float)
+        totals = np.zeros((len(TOTALS), len(results)))
+        totals[:3] = input, results["output"], inside
+        if self.unit:
+            totals[3:] = [results[name] for name in FOUND]
         self.sample.add(number, results["arrival"], found, totals)
         self.by_class.add(which, number, results["arrival"], found, totals)
         if window.turns:
@@ -383,6 +385,7 @@ class Simulation:
         self.finished += len(results)
         self.last_finish = max(self.last_finish, float(results["finish"].max()))
         if self.order.rows is not None:
+            results = results.copy()
             told = {name: results[name] for name in ("arrival", "admitted", "first", "finish")}
             told["second"] = np.where(results["second"] < 0, np.nan, results["second"])
             told |= {"request": window.index[rows], "input": input, "output": results["output"]}

@@ -13,7 +13,7 @@ import numpy as np
 from racktwin.serving.blocks import settle
 from racktwin.serving.chain import free_slot
 from racktwin.serving.compiled import compiled
-from racktwin.serving.fleet import INTERRUPTED, LOST_TOKENS, State
+from racktwin.serving.fleet import INTERRUPTED, LOST_TOKENS, State, wide
 from racktwin.serving.flow import HELD, Flow, remove
 from racktwin.serving.handover import (
     FLYING,
@@ -97,7 +97,7 @@ def lose_flights(
         if place < 0:
             return
         slot = hand.heap[place].number & ((1 << SLOT_BITS) - 1)
-        replica, rank = state.slots[slot].ends, state.slots[slot].rank
+        replica, rank = state.slots[slot].ends, wide(state.slots[slot].rank)
         remove(hand.heap, hand.marks[FLYING], place)
         hand.marks[FLYING] -= 1
         lose_cache(prefill.state if sources else state, flow, hand.moving[slot], time)

@@ -73,7 +73,8 @@ class Window:
 
     def add(self, stretch: Trace) -> int:
         """Take in a stretch of the stream, without what can never fit; the rows that are new."""
-        keep = self._kept(stretch)
+        kept = self._kept(stretch)
+        keep: Any = slice(None) if kept.all() else kept
         before = len(self)
         index = (stretch.first + np.arange(len(stretch)))[keep]
         added: dict[str, NDArray[Any]] = {
@@ -87,8 +88,8 @@ class Window:
             "pause": np.where(stretch.after[keep] >= 0, stretch.pause[keep], NEVER),
         }
         for name, dtype in COLUMNS.items():
-            joined = np.concatenate([getattr(self, name), added[name].astype(dtype)])
-            setattr(self, name, joined)
+            more = added[name].astype(dtype, copy=False)
+            setattr(self, name, np.concatenate([getattr(self, name), more]))
         self.finish = np.concatenate([self.finish, np.full(len(index), np.nan)])
         self.born = np.concatenate([self.born, np.full(len(index), np.nan)])
         waiting = before + np.flatnonzero(self.after[before:] >= 0)
@@ -97,7 +98,7 @@ class Window:
             place = np.searchsorted(self.index, self.after[waiting])
             known = self.index[place] == self.after[waiting]
             self.after[waiting] = np.where(known, place, -2)
-        self.prefixes.add(stretch, keep, self.after[before:])
+        self.prefixes.add(stretch, kept, self.after[before:])
         self._encode(stretch.images[keep], stretch.encoder[keep])
         return len(index)
 
