@@ -154,12 +154,25 @@ def test_bad_files_are_refused_with_their_lines(
     assert "Traceback" not in err
 
 
-def test_what_simulate_does_not_add_is_said(capsys: pytest.CaptureFixture[str], root: Path) -> None:
-    load = ("--input", "2000", "--output", "300", "--concurrency", "8")
-    for file, said in (("llama-3.1-70b-b200", True), ("deepseek-r1-gb300-disaggregated", False)):
-        assert main(["predict", str(root / "examples" / f"{file}.yaml"), *load]) == 0
-        shown = capsys.readouterr().out
-        assert ("waiting comes from the schedule alone" in " ".join(shown.split())) is said
+@pytest.mark.parametrize(
+    ("file", "says"),
+    [
+        ("llama-3.1-70b-b200", "times between tokens"),
+        ("deepseek-r1-gb300-disaggregated", "prompts take"),
+    ],
+)
+def test_simulate_has_the_first_token_where_predict_has_it(
+    capsys: pytest.CaptureFixture[str], root: Path, file: str, says: str
+) -> None:
+    """Both add what was fitted on measurements; at a rate that hardly queues the means agree."""
+    load = ("--input", "2000", "--output", "300", "--rate", "4/s", "--json")
+    means = []
+    for more in (("predict",), ("simulate", "--requests", "3000")):
+        assert main([more[0], str(root / "examples" / f"{file}.yaml"), *load, *more[1:]]) == 0
+        told = json.loads(capsys.readouterr().out)
+        means.append(told["ttft"])
+    assert means[1]["mean"] == pytest.approx(means[0]["value"], rel=0.03)
+    assert any("TTFT has, beyond the schedule" in each and says in each for each in told["notes"])
 
 
 def test_small_rates_keep_their_digits(capsys: pytest.CaptureFixture[str], root: Path) -> None:

@@ -199,7 +199,7 @@ def test_a_failure_by_hand(migrate: bool, finish: float) -> None:
     plan = Plan([once(2.5, 0)])
     found = both([Request(0.0, 4, 4)], plan, Recovery(migrate=migrate, detection=1.0))
     (result,) = found.results
-    assert result == Result(0, 0.0, 0.0, 1.0, finish, 0, second=2.0, replica=1)
+    assert result == Result(0, 0.0, 0.0, 1.0, finish, 0, second=2.0, replica=1, read=1.0)
     again = finish - 3.5
     assert found.sums["busy_seconds"] == 2.5 + again
     assert found.sums["joules"] == (2.5 + again) * pool.WATTS

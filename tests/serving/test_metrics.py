@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from tests.serving import pool
 
 from racktwin.serving.fleet import RESULT, STEP
 from racktwin.serving.metrics import DEFINITIONS, Limits, figures, gaps, good
+from racktwin.serving.prompting import Added
 
 
 def results(*rows: tuple[float, float, float, float, int]) -> np.ndarray:
@@ -19,7 +21,7 @@ def results(*rows: tuple[float, float, float, float, int]) -> np.ndarray:
 
 
 def test_figures_by_hand() -> None:
-    found = figures(results((1.0, 1.5, 2.0, 5.0, 4), (1.0, 1.0, 3.0, 3.0, 1)), 0.25)
+    found = figures(results((1.0, 1.5, 2.0, 5.0, 4), (1.0, 1.0, 3.0, 3.0, 1)), Added(0.25))
     ttft, tpot, e2e, queue, ttst = found
     assert list(ttft) == [1.25, 2.25]
     assert tpot[0] == 1.0  # 3 s over 3 gaps; the first token is not one of them
@@ -30,8 +32,20 @@ def test_figures_by_hand() -> None:
     assert np.isnan(ttst[1])
 
 
+def test_what_an_engine_adds_by_hand() -> None:
+    """0.5 s, half of the 0.8 s that prompts took, and two times of 1 s between tokens; an answer of
+    one token waits for none. All tokens come as much later."""
+    given = results((1.0, 1.5, 2.0, 5.0, 4), (1.0, 1.0, 3.0, 3.0, 1))
+    given["read"] = 0.8
+    ttft, tpot, e2e, queue, ttst = figures(given, Added(0.5, 0.5, 2.0))
+    assert list(ttft) == pytest.approx([1 + 0.9 + 2, 2 + 0.9])
+    assert list(e2e) == pytest.approx([4 + 0.9 + 2, 2 + 0.9])
+    assert (tpot[0], ttst[0]) == (1.0, 0.5)
+    assert list(queue) == [0.5, 0.0]
+
+
 def test_a_good_request_keeps_every_limit() -> None:
-    found = figures(results((0, 0, 1, 4, 4), (0, 0, 2, 2, 1), (0, 0, 1, 40, 4)), 0.0)
+    found = figures(results((0, 0, 1, 4, 4), (0, 0, 2, 2, 1), (0, 0, 1, 40, 4)), Added())
     assert list(good(found, Limits())) == [True, True, True]
     assert list(good(found, Limits(ttft=1.0))) == [True, False, True]
     assert list(good(found, Limits(tpot=1.0))) == [True, True, False]

@@ -145,10 +145,9 @@ def test_a_request_by_hand() -> None:
     requests = [Request(0.0, 10, 5), Request(0.5, 20, 3)]
     results, sums = simulate(pool.rules(), pool.constant(), requests)
     assert results == [
-        Result(0, 0.0, 0.0, 1.0, 5.0, 0, second=2.0),
-        Result(
-            1, 0.5, 1.0, 3.0, 5.0, 0, second=4.0
-        ),  # 15 tokens beside a decoding one, then 5, then decode
+        Result(0, 0.0, 0.0, 1.0, 5.0, 0, second=2.0, read=1.0),
+        # 15 tokens beside a decoding one, then 5, then decode; it came in the middle of the first
+        Result(1, 0.5, 1.0, 3.0, 5.0, 0, second=4.0, read=0.5),
     ]
     assert sums["prefill_tokens"] == 30
     assert sums["decode_tokens"] == 4 + 2

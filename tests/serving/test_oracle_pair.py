@@ -77,9 +77,12 @@ def test_a_handover_by_hand() -> None:
     side = Pool(pool.rules(), pool.constant(), 1, "round_robin")
     requests = [Request(0.0, 4, 4), Request(0.0, 6, 2), Request(0.0, 3, 1)]
     found, _ = pool.run_pair(side, side, requests, (0.5, 0.1))
-    assert found[0] == Result(0, 0.0, 0.0, 1.0, pytest.approx(1.9 + 3), 0, 0, 2.9)
-    assert found[1] == Result(1, 0.0, 0.0, 1.0, pytest.approx(3.9 + 1), 0, 0, pytest.approx(4.9))
-    assert found[2] == Result(2, 0.0, 0.0, 1.0, 1.0, 0)  # its only token came from the prompt
+    assert found[0] == Result(0, 0.0, 0.0, 1.0, pytest.approx(1.9 + 3), 0, 0, 2.9, read=1.0)
+    second, last = pytest.approx(4.9), pytest.approx(3.9 + 1)
+    assert found[1] == Result(1, 0.0, 0.0, 1.0, last, 0, 0, second, read=1.0)
+    assert found[2] == Result(
+        2, 0.0, 0.0, 1.0, 1.0, 0, read=1.0
+    )  # its only token came from the prompt
 
 
 def test_caches_wait_for_a_place_and_keep_theirs() -> None:

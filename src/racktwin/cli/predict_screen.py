@@ -10,7 +10,6 @@ from rich.text import Text
 
 from racktwin.cli.console import table
 from racktwin.estimate import Estimate
-from racktwin.planning.choice import not_scheduled
 from racktwin.planning.prediction import Prediction
 
 
@@ -63,8 +62,6 @@ def screen(found: Prediction) -> Iterator[RenderableType]:
             "requests each, so that the first prompts wait"
         )
     yield f"price:    ${found.price:.2f}/GPU/h ({found.price_note})"
-    if apart := not_scheduled(deployment):
-        yield f"note:     {apart}"
     for note in found.notes:
         yield f"note:     {note}"
 

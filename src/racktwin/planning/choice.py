@@ -177,28 +177,6 @@ def errors(deployment: Deployment) -> tuple[Interval, Interval, Interval]:
     return ttft, tpot, rate
 
 
-def not_scheduled(deployment: Deployment) -> str:
-    """What the TTFT of the steady state has and a schedule of steps has not; '' for nothing.
-
-    Both were fitted on measurements: docs/reference/metrics.md.
-    """
-    engine, pool = deployment.engine, deployment.serve
-    if pool is None:
-        return ""
-    waits = engine.engine == "trtllm" and engine.balanced and pool.layout.attention_data > 1
-    parts = []
-    if engine.prefill_wait and not waits:
-        parts.append(f"{engine.prefill_wait:g} steps of waiting")
-    if engine.prefill != 1:
-        parts.append(f"a prompt {engine.prefill:g} times as long as its steps")
-    if not parts:
-        return ""
-    return (
-        f"the steady state (predict, plan) has in its TTFT {' and '.join(parts)}, fitted on "
-        f"measurements of {engine.name}; in simulate waiting comes from the schedule alone"
-    )
-
-
 def inverse(error: Interval) -> Interval:
     """The interval of one over the figure."""
     return Interval(1 / error.high, 1 / error.low, error.text)

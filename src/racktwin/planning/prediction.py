@@ -14,7 +14,7 @@ from racktwin.engine.deployment_file import read_deployment
 from racktwin.estimate import Estimate
 from racktwin.finding import BadInput, Finding
 from racktwin.planning.benchmark import Benchmark, benchmark
-from racktwin.planning.choice import errors, inverse, not_scheduled
+from racktwin.planning.choice import errors, inverse
 from racktwin.planning.objective import idle_watts
 from racktwin.serving.steady import Served, SteadyState
 from racktwin.serving.traffic import Traffic
@@ -193,8 +193,5 @@ def record(found: Prediction) -> dict[str, Any]:
         "limit": state.limit,
         "step_seconds": state.parts,
         "evidence": {part: [str(each) for each in known] for part, known in state.evidence.items()},
-        "notes": [
-            *filter(None, [not_scheduled(found.deployment)]),
-            *(str(each) for each in found.notes),
-        ],
+        "notes": [str(each) for each in found.notes],
     }

@@ -15,11 +15,12 @@ from racktwin.engine.deployment_file import read_deployment
 from racktwin.estimate import Estimate
 from racktwin.finding import BadInput, Finding, gathered
 from racktwin.planning.changes import start_ups
-from racktwin.planning.choice import errors, not_scheduled
+from racktwin.planning.choice import errors
 from racktwin.planning.objective import idle_watts
 from racktwin.planning.outage_wish import Asked, crews, outages
 from racktwin.planning.stream_wish import Reader, Wish
 from racktwin.serving.outcome import Outcome, outcome
+from racktwin.serving.prompting import Added
 from racktwin.serving.router import ALIKE
 from racktwin.serving.sample import Spread
 from racktwin.serving.simulation import Order, Rows, Simulation, Watch, simulate
@@ -105,7 +106,7 @@ class Ready:
             notes.append(_images(run))
         if run.stateful:
             notes.append("no cache keeps a recurrent state for a prefix: all input is computed")
-        notes += filter(None, [not_scheduled(deployment)])
+        notes += filter(None, [_beyond(run.added, deployment.engine.name)])
         notes += start_ups(self.served, run.order)
         answer = outcome(run)
         notes += [
@@ -203,6 +204,21 @@ def _outages(wish: Wish) -> Asked:
         on_failure=wish.on_failure,
         detection=wish.detection,
     )
+
+
+def _beyond(added: Added, engine: str) -> str:
+    """What TTFT has beyond the schedule, in a sentence; '' for nothing."""
+    parts = []
+    if added.reply:
+        parts.append(str(Seconds(float(f"{added.reply:.3g}"))))
+    if added.prompts:
+        parts.append(f"{added.prompts:+.1%} of the time that prompts take")
+    if added.waits:
+        parts.append(f"{added.waits:.3g} times between tokens")
+    if not parts:
+        return ""
+    listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)
+    return f"TTFT has, beyond the schedule, {listed}, fitted on measurements of {engine}"
 
 
 def _images(run: Simulation) -> str:

@@ -39,6 +39,7 @@ def finish(state: State, rules: Rules, replica: int, slot: int, time: float) -> 
         state.slots[slot].first,
     )
     state.results[at].second, state.results[at].finish = state.slots[slot].second, time
+    state.results[at].read = state.slots[slot].read
     state.results[at].output = state.slots[slot].output
     state.results[at].cached, state.results[at].losses = (
         state.slots[slot].cached,
@@ -106,6 +107,7 @@ def end_prompts(state: State, rules: Rules, replica: int, done: int, time: float
         slot, done = done, state.slots[done].after_in_step
         if state.slots[slot].first < 0:
             state.slots[slot].first = time
+            state.slots[slot].read = state.replicas[replica].prompting - state.slots[slot].read
         elif state.slots[slot].second < 0 and state.slots[slot].left < state.slots[slot].output:
             state.slots[slot].second = time
         state.slots[slot].left -= 1
@@ -201,6 +203,8 @@ def end_step(state: State, rules: Rules, replica: int) -> None:
         tell(state, rules, replica, time)
     state.replicas[replica].under_way = IDLE
     state.replicas[replica].pending -= computed
+    state.replicas[replica].prompting += state.replicas[replica].adding
+    state.replicas[replica].adding = 0.0
     account(state, rules, replica, time, seconds, energy, 1, won, float(computed))
     if decodes and ends_now(state, rules, replica):
         end_sequences(state, rules, replica, time)

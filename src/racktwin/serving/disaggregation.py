@@ -50,7 +50,7 @@ def collect_prompts(prefill: Side, hand: Handover, flow: Flow) -> None:
             continue
         cache = hand.queue[line_up(hand, scope_of(state, result.replica))]
         cache.arrival, cache.admitted = result.arrival, result.admitted
-        cache.first, cache.second = result.first, second
+        cache.first, cache.second, cache.read = result.first, second, result.read
         cache.number, cache.prompt, cache.output, cache.left = number, prompt, output, left - 1
         cache.cached, cache.losses = result.cached, result.losses
         cache.cached_host, cache.cached_shared = result.cached_host, result.cached_shared

@@ -132,10 +132,11 @@ def wide(value: int) -> int:
 # shared: blocks that more requests use, once for each of them after the first.
 # Of the step under way, which counts when it ends (until then it can be thrown away):
 # under_way: see `IDLE`; seconds, joules; computing: prompt tokens; done: prompts it completes,
-# landed: caches that came meanwhile (chains). closed: whether it takes no requests.
+# landed: caches that came meanwhile (chains), adding: s that its prompts add to it; prompting: that
+# prompts added to all before. closed: whether it takes no requests.
 # Where ranks rest (see `resting`): turns: sequences that began to decode; resumed: that had rested.
 REPLICA = record(
-    floats="now context shared seconds joules",
+    floats="now context shared seconds joules adding prompting",
     ints="step decoding waiting prefilling outstanding held_back busy pending ending most stale "
     "under_way computing done landed fresh closed turns resumed",
 )
@@ -155,15 +156,16 @@ RANK = record(
 # cached_host, cached_shared: of these in the tiers below; held: blocks at admission; units: first
 # units of its prefix it holds in the cache; begun, ends: decode steps; losses: times it was
 # preempted. computed, and blocks, are those at the end of the step under way. turn: in which it
-# began to decode, paused: s of its last token while it rests (see `resting`).
+# began to decode, paused: s of its last token while it rests (see `resting`). read: `prompting`
+# when it came; from the first token on, s that prompts added to steps until then.
 SLOT = record(
-    floats="arrival admitted first second paused",
+    floats="arrival admitted first second paused read",
     ints="number begun ends priority turn",
     small="prompt computed left output cached held units losses rank following older newer "
     "after_in_step before_in_step cached_host cached_shared",
 )
 RESULT = record(
-    floats="arrival admitted first second finish",
+    floats="arrival admitted first second finish read",
     ints="number output cached losses replica rank cached_host cached_shared",
 )
 # Of a request whose prefix is known: where its ids start; the row that goes on where it ends, whose

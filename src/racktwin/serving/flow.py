@@ -43,11 +43,11 @@ class Flow(NamedTuple):
 
 
 HEAP = record(floats="time", ints="number")
-# arrival: s of the first time, -1: it has not come; admitted, first, second, cached, cached_host,
-# cached_shared, losses: as in `fleet.SLOT`. prompt, left: tokens to compute and to come; moves:
-# failures it was on; away: on its way to the router after one, or after it was held.
+# arrival: s of the first time, -1: it has not come; admitted, first, second, read, cached,
+# cached_host, cached_shared, losses: as in `fleet.SLOT`. prompt, left: tokens to compute and to
+# come; moves: failures it was on; away: on its way to the router after one, or after it was held.
 AGAIN = record(
-    floats="arrival admitted first second",
+    floats="arrival admitted first second read",
     ints="prompt left cached cached_host cached_shared losses moves away",
 )
 STREAM, SIZE, SEEN, OPEN, HELD, AWAY = range(6)

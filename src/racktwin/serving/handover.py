@@ -26,7 +26,7 @@ from racktwin.serving.standing import Standing
 # A cache that waits to leave: of which request, where it lies, how large; left: tokens of the
 # answer to come; following: the next in its line, -1 none.
 CACHE = record(
-    floats="arrival admitted first second",
+    floats="arrival admitted first second read",
     ints="number prompt output left cached cached_host cached_shared priority replica rank losses "
     "following",
 )
@@ -170,6 +170,7 @@ def fill(state: State, slot: int, cache: Any, rank: int, wanted: int) -> None:
     state.slots[slot].number, state.slots[slot].arrival = cache.number, cache.arrival
     state.slots[slot].admitted = cache.admitted
     state.slots[slot].first, state.slots[slot].second = cache.first, cache.second
+    state.slots[slot].read = cache.read
     state.slots[slot].prompt, state.slots[slot].computed = cache.prompt, cache.prompt
     state.slots[slot].output, state.slots[slot].left = cache.output, cache.left
     state.slots[slot].cached, state.slots[slot].priority = cache.cached, cache.priority

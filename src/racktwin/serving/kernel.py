@@ -50,6 +50,7 @@ def enqueue(
         -1.0,
     )
     state.slots[slot].first, state.slots[slot].second = -1.0, -1.0
+    state.slots[slot].read = prompted(state, replica, arrival)
     state.slots[slot].prompt, state.slots[slot].computed = prompt, 0
     state.slots[slot].left, state.slots[slot].output, state.slots[slot].cached = output, output, 0
     state.slots[slot].begun, state.slots[slot].priority, state.slots[slot].losses = -1, priority, 0
@@ -64,6 +65,16 @@ def enqueue(
         state.replicas[replica].busy = True
         state.replicas[replica].now = arrival
     return slot
+
+
+@inlined
+def prompted(state: State, replica: int, time: float) -> float:
+    """Seconds that prompts added to the steps of a replica until `time` (s)."""
+    found, added = state.replicas[replica].prompting, state.replicas[replica].adding
+    if added > 0:
+        left = (state.replicas[replica].now - time) / state.replicas[replica].seconds
+        found += added * (1 - left)
+    return found
 
 
 @inlined
@@ -192,6 +203,11 @@ def loaded_step(
     else:
         seconds = seconds + decoding + longest
     seconds *= clock.scale
+    adds = seconds
+    if rules.mixed and total:
+        alone = base_seconds(clock, most * rules.queries, total * rules.queries / rules.ranks)
+        adds = max(adds - (alone + decoding) * clock.scale, 0.0)
+    state.replicas[replica].adding = adds
     seconds = max(seconds, copied) if rules.layered else seconds + copied
     energy = joules(clock, seconds, mean, total / rules.ranks, context)
     energy = min(energy + attention / rules.ranks * clock.scale, clock.most * seconds)

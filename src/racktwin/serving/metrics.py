@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from racktwin.serving.fleet import Floats, Rules
 from racktwin.serving.limits import Bounds, Limits
+from racktwin.serving.prompting import Added
 
 FIGURES = ("ttft", "tpot", "e2e", "queue", "ttst")
 
@@ -38,21 +39,24 @@ DEFINITIONS = {
 }
 
 
-def figures(results: NDArray[Any], first_token: float) -> Floats:
+def figures(results: NDArray[Any], added: Added) -> Floats:
     """`FIGURES` of finished requests (`fleet.RESULT`), s, a row each; NaN where one has none.
 
-    results: times in s.     first_token: s from the end of a prompt's step to the client.
+    results: times in s. added: to the end of a prompt's step, and so to all later tokens; an answer
+    of one token waits for no others.
     """
     arrival, first, finish = results["arrival"], results["first"], results["finish"]
     gaps = results["output"] - 1
     with np.errstate(divide="ignore", invalid="ignore"):
         tpot = np.where(gaps > 0, (finish - first) / gaps, np.nan)
         ttst = np.where(gaps > 0, results["second"] - first, np.nan)
+    later = added.reply + added.prompts * results["read"]
+    later = later + added.waits * np.where(gaps > 0, tpot, 0.0)
     return np.stack(
         [
-            first - arrival + first_token,
+            first - arrival + later,
             tpot,
-            finish - arrival + first_token,
+            finish - arrival + later,
             results["admitted"] - arrival,
             ttst,
         ]

@@ -48,6 +48,7 @@ class Result(NamedTuple):
 
     first, second, finish: of its tokens; second: -1 for an answer of one token. cached_host,
     cached_shared: of these tokens in host memory and in the shared pool. replica: it ended on.
+    read: s that prompts added to the steps between its arrival and its first token.
     """
 
     number: int
@@ -61,6 +62,7 @@ class Result(NamedTuple):
     cached_host: int = 0
     cached_shared: int = 0
     replica: int = 0
+    read: float = 0.0
 
 
 class Arrivals:
@@ -165,7 +167,8 @@ def result(job: Job, finish: float, replica: int) -> Result:
     """The result of a request that ended at `finish`, s, on the replica of that number."""
     times = (job.arrival, job.admitted, job.first, finish)
     tiers = (job.cached_host, job.cached_shared)
-    return Result(job.number, *times, job.losses, job.cached, job.second, *tiers, replica)
+    found = Result(job.number, *times, job.losses, job.cached, job.second, *tiers, replica)
+    return found._replace(read=job.read)
 
 
 def moved(replicas: Sequence[Replica], pool: Tier) -> dict[str, float]:

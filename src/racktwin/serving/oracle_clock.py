@@ -72,8 +72,8 @@ def priced(
     copied: float = 0.0,
     layered: bool = True,
     aside: bool = False,
-) -> tuple[float, float]:
-    """Seconds of a step, and joules of one of its GPUs.
+) -> tuple[float, float, float]:
+    """Seconds of a step, joules of one of its GPUs, and seconds that its prompts add.
 
     context: tokens cached for its decoding sequences, over all ranks. copied: s in which the
     slowest rank loads units from below, beside the step if `layered`, else before it. aside: ranks
@@ -99,6 +99,11 @@ def priced(
         )
     seconds = seconds + max(decoding, reading) if aside else seconds + decoding + reading
     seconds *= clock.scale
+    adds = seconds if busy else 0.0
+    if busy and total and not aside:
+        most, alone = max(load.tokens for load in loads), sum(load.tokens for load in loads) / ranks
+        without = clock.host + along(clock.alone, float(most)) + along(clock.shared, alone)
+        adds = max(adds - (without + decoding) * clock.scale, 0.0)
     seconds = max(seconds, copied) if layered else seconds + copied
     joules = min(clock.idle * seconds + work * clock.scale, clock.most * seconds)
     if busy:
@@ -107,4 +112,4 @@ def priced(
             for chunks in busy
         )
         joules = min(joules + extra / ranks * clock.scale, clock.most * seconds)
-    return seconds, joules
+    return seconds, joules, adds

@@ -18,6 +18,7 @@ class Job:
     prompt: tokens to compute before the next one is won, `computed` of them are; left: output
     tokens to come when that began; steps: decode steps since, None while the prompt is computed;
     turn: in which it began to decode; paused: s of its last token while its rank reads prompts.
+    read: s that prompts added to steps before it came; once it has its first token, since then.
     ids: of the full units of its prompt; answer: of those of its prompt and answer, where known;
     units: those it holds in the cache. cached: tokens found when it was first admitted, of these
     in host memory and in the shared pool. images: tokens they make, s and J of encoding them.
@@ -36,6 +37,7 @@ class Job:
     steps: int | None = None
     turn: int = 0
     paused: float | None = None
+    read: float = 0.0
     promised: int = 0
     losses: int = 0
     ids: Sequence[int] = ()

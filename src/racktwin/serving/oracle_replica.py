@@ -20,12 +20,13 @@ Draft = list[tuple[Job, Chunk]]
 class Step(NamedTuple):
     """A step under way: by rank its prompts and its decoding sequences; what it adds to the sums.
 
-    decodes: by rank, whether its decoding sequences take part.
+    decodes: by rank, whether its decoding sequences take part. prompting: s its prompts add to it.
     """
 
     drafts: list[Draft]
     batches: list[list[Job]]
     decodes: list[bool]
+    prompting: float
     adds: dict[str, float]
 
 
@@ -55,6 +56,7 @@ class Replica:
         self.ranks = [Rank(rules, pool=pool) for _ in range(rules.ranks)]
         self.now, self.busy, self.held_back = 0.0, False, 0
         self.under_way: Step | None = None
+        self.prompting = 0.0  # s that prompts added to steps
         self.closed = False
         self.landed: list[tuple[Rank, Job, float]] = []
         self.sums = dict.fromkeys(SUMS, 0.0)
@@ -70,8 +72,17 @@ class Replica:
             known = 0.0 if credit is None else rank.worth(job, credit)
             return -known, rank.requests
 
+        if job.first < 0:
+            job.read = self.prompted(time)
         min(self.ranks, key=order).queue(job)
         self.wake(time)
+
+    def prompted(self, time: float) -> float:
+        """Seconds that prompts added to steps until `time`, s."""
+        if not self.under_way or not self.under_way.prompting:
+            return self.prompting
+        left = (self.now - time) / self.under_way.adds["busy_seconds"]
+        return self.prompting + self.under_way.prompting * (1 - left)
 
     def wake(self, time: float) -> None:
         """There is something to do from `time`, s, on."""
@@ -144,9 +155,9 @@ class Replica:
             return
         for rank, goes_on in together:
             rank.trim(int(goes_on))
-        seconds, adds = self.price(drafts, batches)
+        seconds, adds, prompting = self.price(drafts, batches)
         self.now += seconds
-        self.under_way = Step(drafts, batches, decodes, adds)
+        self.under_way = Step(drafts, batches, decodes, prompting, adds)
 
     def decodes(self, drafts: list[Draft], own: Draft) -> bool:
         """Whether a rank that reads the prompts `own`, and others theirs, decodes too."""
@@ -158,6 +169,7 @@ class Replica:
         step, self.under_way = self.under_way, None
         for name, amount in step.adds.items():
             self.sums[name] += amount
+        self.prompting += step.prompting
         batch = sum(len(rank.decoding) for rank in self.ranks)
         begin = self.now - step.adds["busy_seconds"]
         usual = self.pauses(step, begin)
@@ -235,8 +247,8 @@ class Replica:
 
     def price(
         self, drafts: list[Draft], batches: list[list[Job]]
-    ) -> tuple[float, dict[str, float]]:
-        """How long a step lasts, s, and what it adds to the sums."""
+    ) -> tuple[float, dict[str, float], float]:
+        """How long a step lasts, s, what it adds to the sums, and what prompts add to it, s."""
         rules = self.rules
         loads = [
             Load(len(batch) * rules.queries, len(batch), [chunk for _, chunk in draft])
@@ -247,8 +259,8 @@ class Replica:
         shared = sum(rank.cache.again * rank.weight for rank in self.ranks)
         copied = max(rank.copied for rank in self.ranks)
         aside = rules.singly
-        seconds, joules = priced(self.clock, loads, riding, copied, rules.layered, aside)
-        return seconds, {
+        seconds, joules, adds = priced(self.clock, loads, riding, copied, rules.layered, aside)
+        sums = {
             "busy_seconds": seconds,
             "steps": 1,
             "decode_tokens": rules.gain * total,
@@ -257,6 +269,7 @@ class Replica:
             "batch_seconds": seconds * sum(len(rank.decoding) for rank in self.ranks),
             "block_seconds": seconds * ((context + rules.gain * total / 2) / rules.block - shared),
         }
+        return seconds, sums, adds
 
     def decode(self, batches: list[list[Job]]) -> list[Job]:
         """Every sequence wins its tokens; returns those that end, in the order they began."""
@@ -279,7 +292,7 @@ class Replica:
         done = [job for job, _ in draft if job.computed == job.prompt]
         for job in done:
             if job.first < 0:
-                job.first = self.now
+                job.first, job.read = self.now, self.prompting - job.read
             elif job.second < 0 and job.left < job.output:
                 job.second = self.now
             job.left -= 1

@@ -203,7 +203,7 @@ def outcome(run: Simulation) -> Outcome:
         host=_host(run, part, rates),
         shared=_shared(run, part, rates),
         inside=_mean(run, run.timeline.columns[INSIDE], part),
-        little=requests * (spreads["e2e"].mean - run.reply),
+        little=requests * spreads["e2e"].mean - rates["added"] * scale,
         growth=run.growth,
         overloaded=run.overloaded,
         stopped=run.stopped,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import msgspec
+
+from racktwin.engine.deployment import Deployment
 from racktwin.engine.epoch import Epoch
 from racktwin.engine.step import Step
 from racktwin.models.architecture import Architecture, Experts, LatentAttention, Recurrent
@@ -34,3 +37,29 @@ def launching(epoch: Epoch, architecture: Architecture) -> float:
 def reply(epoch: Epoch, architecture: Architecture) -> float:
     """Seconds before the first token of a request that are no step's, where decode is not apart."""
     return epoch.first_token + launching(epoch, architecture)
+
+
+class Added(msgspec.Struct, frozen=True):
+    """What TTFT has beyond the schedule of steps, fitted on measurements; it holds nobody else up.
+
+    reply: s. prompts: of the time that prompts add to steps meanwhile, 1. waits: times between its
+    later tokens (count).
+    """
+
+    reply: float = 0.0
+    prompts: float = 0.0
+    waits: float = 0.0
+
+
+def added(deployment: Deployment, step: Step) -> Added:
+    """What an engine adds to the first token of a request in this deployment.
+
+    step: of its prompts.
+    """
+    engine, architecture, pool = deployment.engine, step.architecture, deployment.serve
+    if pool is None:
+        apart = engine.handover + launching(engine, architecture)
+        return Added(apart, engine.prefill_apart - 1)
+    longer = reading(engine, step) - 1
+    waits = engine.prefill_wait * pool.speculation.tokens_per_step
+    return Added(reply(engine, architecture), longer, waits)

@@ -79,6 +79,8 @@ def restore(state: State, flow: Flow, number: int, slot: int, whole: bool) -> No
     state.slots[slot].arrival = flow.again[number].arrival
     state.slots[slot].admitted = flow.again[number].admitted
     state.slots[slot].first = flow.again[number].first
+    if state.slots[slot].first >= 0:
+        state.slots[slot].read = flow.again[number].read
     state.slots[slot].second = flow.again[number].second
     state.slots[slot].cached = flow.again[number].cached
     state.slots[slot].losses = flow.again[number].losses
@@ -101,6 +103,7 @@ def remember(flow: Flow, lost: Any) -> None:
     number = lost.number
     flow.again[number].arrival, flow.again[number].admitted = lost.arrival, lost.admitted
     flow.again[number].first, flow.again[number].second = lost.first, lost.second
+    flow.again[number].read = lost.read
     flow.again[number].cached, flow.again[number].losses = lost.cached, lost.losses
     flow.again[number].cached_host = lost.cached_host
     flow.again[number].cached_shared = lost.cached_shared
@@ -160,7 +163,7 @@ def wipe(state: State, rules: Rules, replica: int, time: float) -> None:
     each.outstanding, each.held_back, each.busy, each.pending = 0, 0, 0, 0
     each.ending, each.most, each.stale = 0, 0, 0
     each.done, each.landed, each.fresh = -1, -1, -1
-    each.turns, each.resumed = 0, 0
+    each.turns, each.resumed, each.adding = 0, 0, 0.0
     for rank in range(rules.ranks):
         own = state.ranks[replica, rank]
         own.used, own.share = 0.0, 0.0

@@ -25,7 +25,7 @@ from racktwin.serving.oracle_runner import OracleRunner, Service
 from racktwin.serving.outages import Outage, Outages, Recovery
 from racktwin.serving.pair_runner import DECODE_ROUTER, Pair
 from racktwin.serving.pool import READINGS, Pool
-from racktwin.serving.prompting import launching, reply
+from racktwin.serving.prompting import added
 from racktwin.serving.router import ROUTERS
 from racktwin.serving.runner import Pooled, RoundRobin, Routed, Runner
 from racktwin.serving.sample import Sample
@@ -45,7 +45,7 @@ QUEUED = 2_000_000  # requests that may wait; more is a queue without end
 DRAWN = 200_000  # steps kept of a window that is to be drawn
 FINISHED, INSIDE, WAITING = range(3)  # readings of the whole, before those of the pools
 FOUND = ("cached", "cached_host", "cached_shared")
-TOTALS = ("input", "output", "good", *FOUND)
+TOTALS = ("input", "output", "good", "added", *FOUND)
 Rows = Callable[[dict[str, NDArray[Any]]], None]
 Watch = Callable[[float, int], bool]
 
@@ -102,6 +102,7 @@ class Simulation:
         if first is None or not len(first):
             raise BadInput([Finding("requests", "there are none in the time asked")], "simulate")
         self.prompts = "prefill" if "prefill" in self.deployment.pools else "serve"
+        self.added = added(self.deployment, served.tables[self.prompts].step)
         size = first.block_size if order.prefix_cache else 0
         memory = served.memory[self.prompts]
         self.stateful = size > 0 and memory.cache.state > 0
@@ -146,14 +147,6 @@ class Simulation:
             f"{count:,} {'request' if count == 1 else 'requests'} of up to {longest:,} tokens "
             f"refused: the cache of a rank and the model's context hold {self.longest:,}"
         )
-
-    @property
-    def reply(self) -> float:
-        """Seconds from the end of a prompt's step to the first token at the client."""
-        engine = self.deployment.engine
-        architecture = self.deployment.model.architecture
-        apart = engine.handover + launching(engine, architecture)
-        return apart if self.prompts == "prefill" else reply(engine, architecture)
 
     @property
     def offload_remark(self) -> str:
@@ -370,14 +363,15 @@ class Simulation:
             return
         window, rows = self.window, results["number"]
         window.finish[rows] = results["finish"]
-        found = figures(results, self.reply)
+        found = figures(results, self.added)
         which = window.slo_class[rows]
         inside = good(found, self.by_class.bounds(which))
         input, number = window.prompt[rows], rows + window.base
+        later = found[0] - (results["first"] - results["arrival"])
         totals = np.zeros((len(TOTALS), len(results)))
-        totals[:3] = input, results["output"], inside
+        totals[:4] = input, results["output"], inside, later
         if self.unit:
-            totals[3:] = [results[name] for name in FOUND]
+            totals[4:] = [results[name] for name in FOUND]
         self.sample.add(number, results["arrival"], found, totals)
         self.by_class.add(which, number, results["arrival"], found, totals)
         if window.turns:
@@ -391,7 +385,7 @@ class Simulation:
             told |= {"request": window.index[rows], "input": input, "output": results["output"]}
             told |= {name: results[name] for name in (*FOUND, "losses", "replica")}
             told["failures"] = self.runner.moves(rows)
-            told |= {"good": inside}
+            told |= {"added": later, "good": inside}
             if self.by_class.classes:
                 told["class"] = self.by_class.names(which)
             self.order.rows(told)
