@@ -11,9 +11,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from tests.checkpoints.made import llama, normal, write_file, write_folder
+from tests.checkpoints.made import blob, llama, normal, write_file, write_folder
 
-from racktwin.checkpoints import Wish, conversion, open_checkpoint, quantize_checkpoint
+from racktwin.checkpoints import Wish, conversion, inspect, open_checkpoint, quantize_checkpoint
 from racktwin.checkpoints import pieces as pieces_module
 from racktwin.checkpoints.recognition import recognise
 from racktwin.checkpoints.record import NAME
@@ -415,3 +415,78 @@ def test_scales_of_block_scaled_fp8_that_are_none(tmp_path: Path) -> None:
     tensors["a.weight_scale_inv"] = np.full((1, 1), np.nan, np.float32)
     with pytest.raises(BadInput, match=r"a\.weight_scale_inv: holds NaN"):
         convert(write_folder(tmp_path / "nan", tensors), tmp_path / "out")
+
+
+@pytest.mark.parametrize("key", ["quantization_config", "compression_config"])
+def test_what_a_part_of_the_config_says_is_quantized(tmp_path: Path, key: str) -> None:
+    """As Kimi-K2.5: the settings stand in the part for text, and count as those of the whole."""
+    config = {"text_config": {key: {"quant_method": "compressed-tensors"}}}
+    source = write_folder(tmp_path / "in", llama(1), config=config)
+    with pytest.raises(BadInput, match=r"says it is quantized already \(compressed-tensors\)"):
+        convert(source, tmp_path / "out")
+
+
+def test_blocks_named_in_a_part_of_the_config(tmp_path: Path) -> None:
+    """The block is taken from there, and what is no longer so is not said any more."""
+    values = normal(64, 64).astype(ml_dtypes.float8_e4m3fn)
+    tensors = {"a.o_proj.weight": values, "a.o_proj.weight_scale_inv": normal(2, 2) ** 2 + 1}
+    said = {"quant_method": "fp8", "weight_block_size": [32, 32]}
+    config = {"text_config": {"quantization_config": said, "hidden_size": 64}}
+    convert(write_folder(tmp_path / "in", tensors, config=config), tmp_path / "out")
+    written = json.loads((tmp_path / "out/config.json").read_text())
+    assert written["text_config"] == {"hidden_size": 64}
+    assert written["quantization_config"]["quant_method"] == "modelopt"
+
+
+@pytest.mark.parametrize(
+    ("config", "ignored"),
+    [
+        ({"architectures": ["LlamaForCausalLM"]}, ["lm_head", "model.embed_tokens"]),
+        ({"tie_word_embeddings": True}, ["lm_head", "model.embed_tokens"]),
+        ({"architectures": ["BertModel"]}, ["model.embed_tokens"]),
+    ],
+)
+def test_a_head_that_is_the_embedding_is_ignored(
+    tmp_path: Path, config: Any, ignored: list[str]
+) -> None:
+    """It is not stored, and engines would look for its codes: 'Linear' means it too."""
+    tensors = llama(1)
+    del tensors["lm_head.weight"]
+    source = write_folder(tmp_path / "in", tensors, config=config)
+    for layout in ("modelopt", "compressed-tensors"):
+        convert(source, tmp_path / layout, layout=layout)
+        written = json.loads((tmp_path / layout / "config.json").read_text())
+        assert written["quantization_config"]["ignore"] == ignored
+
+
+def test_shapes_of_no_values_take_no_time(tmp_path: Path) -> None:
+    """A header may give no columns to 2^60 rows; they are not walked."""
+    header = {
+        "a.weight": {"dtype": "F32", "shape": [1 << 60, 0], "data_offsets": [0, 0]},
+        "b.weight": {"dtype": "F32", "shape": [16, 16], "data_offsets": [0, 1024]},
+    }
+    source = tmp_path / "model.safetensors"
+    source.write_bytes(blob(header, np.ones(256, np.float32).tobytes()))
+    done = convert(source, tmp_path / "out")
+    assert {name: each.count for name, each in done.deviations.items()} == {"a": 0, "b": 256}
+
+
+def test_a_name_with_brackets_is_excluded_by_itself(tmp_path: Path) -> None:
+    names = ("a[1].weight", "a1.weight", "b.weight")
+    tensors = {name: normal(16, 16) for name in names}
+    source = write_folder(tmp_path / "in", tensors)
+    done = convert(source, tmp_path / "out", exclude=("a[1]",))
+    assert done.selection.kept == {"a[1]": "excluded", "a1": "excluded"}  # also a pattern
+
+
+def test_one_over_a_tensor_scale_may_be_too_large(tmp_path: Path) -> None:
+    convert(write_folder(tmp_path / "in", llama(1)), tmp_path / "q", layout="compressed-tensors")
+    tensors = stored(tmp_path / "q")
+    tensors[f"{MLP}.weight_global_scale"] = np.array([1e-40], np.float32)
+    source = write_folder(tmp_path / "small", tensors)
+    with (
+        open_checkpoint(source) as found,
+        open_checkpoint(tmp_path / "in") as right,
+        pytest.raises(BadInput, match="one over 1e-40 is beyond float32"),
+    ):
+        inspect(found, right)

@@ -80,6 +80,8 @@ def test_a_right_file_is_read(tmp_path: Path) -> None:
         (blob(b'{"a":1,"a":2}'), "a occurs twice"),
         (blob({"a\x1b[31m": entry()}, b"\0" * 8), "is no name of a tensor"),
         (blob({"": entry()}, b"\0" * 8), "is no name of a tensor"),
+        (blob(json.dumps({"a": entry()}).encode("utf-16"), b"\0" * 8), "is no JSON"),
+        (blob(b"\xef\xbb\xbf{}"), "is no JSON"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path: Path, raw: bytes, message: str) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from racktwin.finding import BadInput
-from racktwin.numerics import dequantize, quantize
+from racktwin.numerics import Quantized, dequantize, quantize
 from racktwin.numerics.recipe import RECIPES
 
 ONES = np.ones((2, 32), np.float32)
@@ -177,3 +177,37 @@ def test_bfloat16_is_read_and_rounded_as_ml_dtypes_does() -> None:
         found = quantize(values, name)
         right = found.dequantize().astype(ml_dtypes.bfloat16)
         assert np.array_equal(found.dequantize(ml_dtypes.bfloat16).view("u2"), right.view("u2"))
+
+
+@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize(
+    ("part", "change", "message"),
+    [
+        ("scales", lambda e: e[:0], "scales: expected one for each of"),
+        ("scales", lambda e: e.view(np.uint8)[..., :1].astype(np.int16), "scales: expected"),
+        ("scales", lambda e: None, "scales: expected a numpy array, found NoneType"),
+        ("packed", lambda e: e[:100], "packed: holds codes of"),
+        ("packed", lambda e: e.astype(np.float32), "packed: expected"),
+        ("packed", lambda e: e[:0], "packed: holds no codes"),
+        ("shape", lambda e: (256, 999), "packed: holds codes of"),
+        ("shape", lambda e: [256, 128], "packed: holds codes of"),
+        ("tensor_scale", lambda e: "1", "tensor_scale: "),
+        ("tensor_scale", lambda e: np.nan, "tensor_scale: "),
+        ("format", lambda e: "nvfp9", "format: 'nvfp9' is not known"),
+    ],
+)
+def test_parts_that_do_not_belong_together(name: str, part: str, change: Any, message: str) -> None:
+    """Compiled loops would read and write beyond the arrays."""
+    right = quantize(np.ones((256, 128), np.float32), name)
+    parts = {each: getattr(right, each) for each in Quantized.__struct_fields__}
+    assert np.array_equal(Quantized(**parts).dequantize(), right.dequantize())
+    with pytest.raises(BadInput, match=message):
+        Quantized(**parts | {part: change(parts[part])})
+
+
+def test_a_quantized_tensor_is_only_equal_to_itself() -> None:
+    """Arrays have no one answer to whether they are equal."""
+    first, second = quantize(ONES), quantize(ONES)
+    assert first == first
+    assert first != second
+    assert len({first, second}) == 2

@@ -32,3 +32,14 @@ def test_types_are_kept_and_others_refused() -> None:
         swizzle(np.ones((4, 4), np.float32))
     with pytest.raises(BadInput, match="128 x 8 scales fill 2 tiles of 512, found 512"):
         unswizzle(swizzle(scales), 128, 8)
+
+
+def test_what_is_no_matrix_of_scales() -> None:
+    with pytest.raises(BadInput, match="expected a numpy array of one-byte scales, found NoneType"):
+        swizzle(None)  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match="expected a numpy array of one-byte scales, found list"):
+        unswizzle([0] * 512, 1, 1)  # type: ignore[arg-type]
+    tiles = np.zeros(512, np.uint8)
+    for rows, columns, key in ((-3, 4, "rows"), ("3", 4, "rows"), (3, 4.0, "columns")):
+        with pytest.raises(BadInput, match=f"{key}: expected a whole number from 0, found"):
+            unswizzle(tiles, rows, columns)  # type: ignore[arg-type]

@@ -14,6 +14,7 @@ from racktwin.finding import BadInput, Finding
 INDEX = "model.safetensors.index.json"
 SUFFIX = ".safetensors"
 MOST_SHOWN = 8  # faults that are listed
+SETTINGS = ("quantization_config", "compression_config")  # the second of older checkpoints
 LARGEST_JSON = 1 << 28  # bytes of an index or config
 
 
@@ -47,6 +48,13 @@ class Checkpoint:
     def rows(self, name: str, begin: int = 0, end: int | None = None) -> Array:
         """Rows of a tensor that is there, any unit."""
         return self.at[name].rows(name, begin, end)
+
+    @property
+    def quantization(self) -> dict[str, Any]:
+        """What the config says of quantization, be it in the part for text; empty for nothing."""
+        parts = [self.config, *(each for each in self.config.values() if isinstance(each, dict))]
+        settings = (part.get(key) for part in parts for key in SETTINGS)
+        return next((each for each in settings if isinstance(each, dict) and each), {})
 
     @property
     def bytes(self) -> int:

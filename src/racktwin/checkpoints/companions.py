@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from racktwin.checkpoints.checkpoint import INDEX, Checkpoint
+from racktwin.checkpoints.checkpoint import INDEX, SETTINGS, Checkpoint
 from racktwin.checkpoints.layout import Layout, hf_quant_config, quantization_config
 from racktwin.checkpoints.plan import ShardPlan
 
@@ -45,6 +45,15 @@ def _companions(folder: Path, target: Path) -> Iterator[str]:
                 yield name
 
 
+def _plain(config: dict[str, Any]) -> dict[str, Any]:
+    """A config and its parts without what they say of quantization."""
+    return {
+        key: _plain(value) if isinstance(value, dict) else value
+        for key, value in config.items()
+        if key not in SETTINGS
+    }
+
+
 def write_configs(
     found: Checkpoint,
     target: Path,
@@ -63,7 +72,7 @@ def write_configs(
             "weight_map": dict(sorted(files.items())),
         }
     settings = quantization_config(layout, kept, with_input)
-    written["config.json"] = {**found.config, "quantization_config": settings}
+    written["config.json"] = {**_plain(found.config), "quantization_config": settings}
     if layout.name == "modelopt":
         written[QUANT] = hf_quant_config(kept, with_input)
     for name, whole in written.items():

@@ -36,6 +36,7 @@ from racktwin.numerics.quantization import Calibration, quantize_rows, tensor_sc
 from racktwin.units import Bytes
 
 FORMATS = ("nvfp4",)
+HEADED = ("ForCausalLM", "ForConditionalGeneration", "LMHeadModel")  # models with an output head
 COPIED = 1 << 26  # bytes copied at once
 Tell = Callable[[int, int, str], None]  # bytes read of how many, and of what
 
@@ -120,9 +121,9 @@ def _check_names(wish: Wish) -> None:
 
 def _refuse_quantized(found: Checkpoint) -> None:
     """Refuse what its config says is quantized, but for FP8 in blocks, whatever its tensors say."""
-    settings = found.config.get("quantization_config")
+    settings = found.quantization
     faults = []
-    if isinstance(settings, dict):
+    if settings:
         method = settings.get("quant_method", "fp8")
         if method != "fp8" or "weight_block_size" not in settings:
             text = f"says it is quantized already ({str(method)[:40]})"
@@ -263,6 +264,20 @@ def _finish(
 ) -> tuple[str, ...]:  # fmt: skip
     """What belongs beside the shards; the record of unfinished work goes last."""
     copied = copy_companions(found, target)
-    written = write_configs(found, target, layout, sorted(chosen.kept), plans, with_input)
+    written = write_configs(found, target, layout, _ignored(found, chosen), plans, with_input)
     (target / NAME).unlink(missing_ok=True)
     return (*copied, *written)
+
+
+def _ignored(found: Checkpoint, chosen: Selection) -> list[str]:
+    """Modules that are not quantized: matrices that stay, and a head that is the embedding.
+
+    Such a head is not stored; engines make a linear layer of it and would look for its codes.
+    """
+    config = found.config
+    classes = config.get("architectures")
+    named = classes if isinstance(classes, list) else []
+    answers = any(str(each).endswith(HEADED) for each in named)
+    stored = any(name.rpartition(".")[2] == "lm_head" for name in (*chosen.kept, *chosen.chosen))
+    tied = (answers or config.get("tie_word_embeddings") is True) and not stored
+    return sorted([*chosen.kept, *(["lm_head"] if tied else [])])

@@ -115,7 +115,8 @@ def _json(raw: bytes, path: Path, faults: list[str]) -> dict[str, Any]:
         raise ValueError(f"{text} is no number")
 
     try:
-        whole = json.loads(raw, object_pairs_hook=distinct, parse_constant=no_number)
+        text = raw.decode()  # bytes would be taken in UTF-16 too, or with a mark in front
+        whole = json.loads(text, object_pairs_hook=distinct, parse_constant=no_number)
     except (ValueError, RecursionError) as fault:  # also text that is no UTF-8
         raise _refused(path, [f"is no JSON: {_short(str(fault), 80)}"]) from None
     if not isinstance(whole, dict):

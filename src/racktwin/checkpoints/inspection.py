@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -95,9 +94,7 @@ def _use(weight: Weight) -> str:
 
 
 def _settings(found: Checkpoint) -> dict[str, str]:
-    settings: Any = found.config.get("quantization_config")
-    if not isinstance(settings, dict):
-        return {}
+    settings = found.quantization
     keys = ("quant_method", "quant_algo", "format", "weight_block_size", "fmt")
     return {key: str(settings[key])[:60] for key in keys if settings.get(key) is not None}
 

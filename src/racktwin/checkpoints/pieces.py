@@ -18,8 +18,10 @@ PIECE = 1 << 23  # values of a piece: 32 MiB of float32
 def pieces(weight: Weight) -> Iterator[tuple[int, int]]:
     """First and last row of each piece; a scale's rows are not cut."""
     rows, columns = weight.shape
+    if not columns:
+        return  # a header may give no columns to 2^62 rows
     tall = weight.block[0]
-    each = max(1, PIECE // max(columns, 1) // tall) * tall
+    each = max(1, PIECE // columns // tall) * tall
     for begin in range(0, rows, each):
         yield begin, min(rows, begin + each)
 

@@ -77,8 +77,7 @@ def _weight(
 
 def _fp8_block(found: Checkpoint) -> tuple[tuple[int, int], list[Finding]]:
     """Block of FP8 weights: from the config, never from shapes, whose last blocks may be short."""
-    settings = found.config.get("quantization_config")
-    given = settings.get("weight_block_size") if isinstance(settings, dict) else None
+    given = found.quantization.get("weight_block_size")
     if given is None:
         return (BLOCK, BLOCK), []
     if (

@@ -76,6 +76,8 @@ def _quantized(held: Holding) -> list[Finding]:
     what = f"is quantized already ({first.format})"
     if first.format in WHOLE:
         what = f"holds whole numbers ({first.format})"
+    elif first.format == "c64":
+        what = "holds complex numbers (c64)"
     text = f"{what}{more}; read are {', '.join(READ)}"
     return [Finding(first.module, text)]
 
@@ -83,17 +85,22 @@ def _quantized(held: Holding) -> list[Finding]:
 def _idle(held: Holding, exclude: Sequence[str]) -> list[Finding]:
     found = []
     for pattern in exclude:
-        if not any(fnmatchcase(name, pattern) for name in held.weights):
+        if not any(_matches(name, pattern) for name in held.weights):
             close = nearest(pattern, held.weights)
             hint = f"; did you mean {close!r}?" if close else ""
             found.append(Finding("--exclude", f"{pattern!r} matches no module{hint}"))
     return found
 
 
+def _matches(name: str, pattern: str) -> bool:
+    """By the pattern, or by a whole name that has brackets or stars itself."""
+    return name == pattern or fnmatchcase(name, pattern)
+
+
 def _reason(weight: Weight, exclude: Sequence[str]) -> str:
     """Why a weight stays as it was, '' when it does not."""
     name = weight.module
-    if any(fnmatchcase(name, pattern) for pattern in exclude):
+    if any(_matches(name, pattern) for pattern in exclude):
         return "excluded"
     for reason, patterns in KEPT.items():
         if any(fnmatchcase(name, pattern) for pattern in patterns):

@@ -87,4 +87,8 @@ def tensor_scale(found: Checkpoint, weight: Weight) -> np.float32:
         text = f"expected one positive number, found {len(stored)}: {stored[:3].tolist()}"
         raise BadInput([Finding(name, text)], str(found.path))
     with np.errstate(over="ignore"):
-        return np.float32(1) / stored[0] if weight.inverse else np.float32(stored[0])
+        scale = np.float32(1) / stored[0] if weight.inverse else np.float32(stored[0])
+    if np.isinf(scale):
+        text = f"one over {stored[0]:.3g} is beyond float32"
+        raise BadInput([Finding(name, text)], str(found.path))
+    return np.float32(scale)

@@ -24,3 +24,7 @@ def __getattr__(name: str) -> Any:  # loaded when first used: who asks for sizes
     if name not in _HOMES:
         raise AttributeError(f"module 'racktwin.numerics' has no attribute {name!r}")
     return getattr(import_module(f"racktwin.numerics.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from racktwin.finding import BadInput, Finding
 from racktwin.numerics.chunks import in_chunks
+from racktwin.numerics.consistency import faults
 from racktwin.numerics.e2m1 import VALUES
 from racktwin.numerics.loops import (
     PART,
@@ -33,12 +34,13 @@ LARGEST_OUTPUT = {
 }
 
 
-class Quantized(msgspec.Struct, frozen=True, kw_only=True):
+class Quantized(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """A tensor of `shape` in a format.
 
     packed: uint8 with two codes a byte (the first in the low half) along the last axis, or a float8
     element each. scales: one per block; tensor_scale: float32 over all, None where there is none.
-    Padding to whole blocks is in packed and scales, not in shape.
+    Padding to whole blocks is in packed and scales, not in shape. BadInput where the parts do not
+    belong together.
     """
 
     format: str
@@ -46,6 +48,11 @@ class Quantized(msgspec.Struct, frozen=True, kw_only=True):
     packed: npt.NDArray[Any]
     scales: npt.NDArray[Any]
     tensor_scale: np.float32 | None = None
+
+    def __post_init__(self) -> None:
+        found = faults(self.format, self.shape, self.packed, self.scales, self.tensor_scale)
+        if found:
+            raise BadInput(found, "Quantized")
 
     @property
     def recipe(self) -> Recipe:

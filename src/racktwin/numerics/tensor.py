@@ -68,5 +68,7 @@ def as_matrix(array: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], tuple[int, ...
     """All axes but the last in one (any unit), and the shape it had; a single number is refused."""
     shape = array.shape
     if array.ndim == 0:
-        raise BadInput([Finding("values", "a single number has no block to share a scale")])
+        raise BadInput(
+            [Finding("values", "a single number has no block to share a scale")], "quantize"
+        )
     return array.reshape(-1, shape[-1]) if array.size else array.reshape(0, shape[-1]), shape

@@ -19,7 +19,8 @@ Scales = npt.NDArray[Any]
 
 def swizzle(scales: Scales) -> Scales:
     """All tiles of a matrix of scales (rows, scales of a row; one byte each), end to end."""
-    if scales.ndim != 2 or scales.itemsize != 1:
+    _check(scales, "scales", "swizzle")
+    if scales.ndim != 2:
         text = f"expected a matrix of one-byte scales, found {scales.shape} of {scales.dtype}"
         raise BadInput([Finding("scales", text)], "swizzle")
     rows, columns = scales.shape
@@ -32,10 +33,26 @@ def swizzle(scales: Scales) -> Scales:
 
 def unswizzle(tiles: Scales, rows: int, columns: int) -> Scales:
     """The matrix of `rows` x `columns` scales (one byte each) whose tiles these are."""
+    _check(tiles, "tiles", "unswizzle")
+    for key, count in (("rows", rows), ("columns", columns)):
+        if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 0:
+            text = f"expected a whole number from 0, found {count!r}"
+            raise BadInput([Finding(key, text)], "unswizzle")
     down, across = -(-rows // ROWS), -(-columns // COLUMNS)
-    if tiles.itemsize != 1 or tiles.size != down * across * ROWS * COLUMNS:
+    if tiles.size != down * across * ROWS * COLUMNS:
         text = f"{rows} x {columns} scales fill {down * across} tiles of 512, found {tiles.size}"
         raise BadInput([Finding("tiles", text)], "unswizzle")
     whole = tiles.view(np.uint8).reshape(down, across, 32, 4, COLUMNS).transpose(0, 3, 2, 1, 4)
     flat = whole.reshape(down * ROWS, across * COLUMNS)[:rows, :columns]
     return np.ascontiguousarray(flat).view(tiles.dtype)
+
+
+def _check(given: Any, key: str, verb: str) -> None:
+    """One-byte scales in an array, or BadInput."""
+    if not isinstance(given, np.ndarray):
+        text = f"expected a numpy array of one-byte scales, found {type(given).__name__}"
+    elif given.itemsize != 1:
+        text = f"expected a matrix of one-byte scales, found {given.shape} of {given.dtype}"
+    else:
+        return
+    raise BadInput([Finding(key, text)], verb)
