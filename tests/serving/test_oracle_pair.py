@@ -71,15 +71,16 @@ def test_closed_loop(first: Rules, second: Rules, gaps: list[Request], concurren
 def test_a_handover_by_hand() -> None:
     """Steps of 1 s, transfers of 0.5 s and 0.1 s a token, one after the other from a replica.
 
-    Both prompts are done at 1; the caches land at 1 + 0.9 and 1.9 + 1.1. The first decodes from its
-    landing on, an idle replica waits for nothing; the second joins the step that starts at 3.9.
+    Both prompts are done at 1; the caches land at 1 + 0.9 and 1.9 + 1.1, which tells their first
+    tokens. The first decodes from its landing on, an idle replica waits for nothing; the second
+    joins the step that starts at 3.9.
     """
     side = Pool(pool.rules(), pool.constant(), 1, "round_robin")
     requests = [Request(0.0, 4, 4), Request(0.0, 6, 2), Request(0.0, 3, 1)]
     found, _ = pool.run_pair(side, side, requests, (0.5, 0.1))
-    assert found[0] == Result(0, 0.0, 0.0, 1.0, pytest.approx(1.9 + 3), 0, 0, 2.9, read=1.0)
+    assert found[0] == Result(0, 0.0, 0.0, 1.9, pytest.approx(1.9 + 3), 0, 0, 2.9, read=1.0)
     second, last = pytest.approx(4.9), pytest.approx(3.9 + 1)
-    assert found[1] == Result(1, 0.0, 0.0, 1.0, last, 0, 0, second, read=1.0)
+    assert found[1] == Result(1, 0.0, 0.0, pytest.approx(3.0), last, 0, 0, second, read=1.0)
     assert found[2] == Result(
         2, 0.0, 0.0, 1.0, 1.0, 0, read=1.0
     )  # its only token came from the prompt
@@ -106,5 +107,5 @@ def test_caches_leave_in_the_order_in_which_prompts_end() -> None:
     decode = Pool(pool.rules(max_batch=1), pool.constant(), 1, "least_outstanding")
     requests = [Request(0.0, 8, 4), Request(0.5, 2, 4)]
     found, _ = pool.run_pair(prefill, decode, requests, (1.0, 0.0))
-    assert [each.first for each in found] == [8.0, 2.5]
+    assert [each.first for each in found] == [9.0, 3.5]
     assert [each.finish for each in found] == [12.0, 6.5]

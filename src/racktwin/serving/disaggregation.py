@@ -39,18 +39,18 @@ def collect_prompts(prefill: Side, hand: Handover, flow: Flow) -> None:
         at = hand.marks[PREFILLED]
         hand.marks[PREFILLED] += 1
         result = state.results[at]
-        number, output, second = result.number, flow.output[result.number], result.second
+        number, output = result.number, flow.output[result.number]
         prompt, left = to_compute(flow, number)
-        if left == output - 1 and second < 0:  # the first was told before
-            second = result.finish
-        state.results[at].second = second
         state.results[at].output = output if left == 1 else 0
         if left == 1:
+            if output == 2 and result.second < 0:  # the first was told before
+                state.results[at].second = result.finish
             release(flow, number, result.finish, result.arrival)
             continue
         cache = hand.queue[line_up(hand, scope_of(state, result.replica))]
         cache.arrival, cache.admitted = result.arrival, result.admitted
-        cache.first, cache.second, cache.read = result.first, second, result.read
+        cache.ready, cache.read, cache.second = result.finish, result.read, result.second
+        cache.first = flow.again[number].first if len(flow.again) else -1.0
         cache.number, cache.prompt, cache.output, cache.left = number, prompt, output, left - 1
         cache.cached, cache.losses = result.cached, result.losses
         cache.cached_host, cache.cached_shared = result.cached_host, result.cached_shared

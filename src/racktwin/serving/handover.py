@@ -23,10 +23,11 @@ from racktwin.serving.router import route, scopes
 from racktwin.serving.sharing import give_units, make_way, take_units, units_of
 from racktwin.serving.standing import Standing
 
-# A cache that waits to leave: of which request, where it lies, how large; left: tokens of the
+# A cache that waits to leave: of which request, where it lies, how large; ready: s its prompt
+# ended; first, second: s of tokens that the client has, from before a failure; left: tokens of the
 # answer to come; following: the next in its line, -1 none.
 CACHE = record(
-    floats="arrival admitted first second read",
+    floats="arrival admitted ready first second read",
     ints="number prompt output left cached cached_host cached_shared priority replica rank losses "
     "following",
 )
@@ -152,7 +153,7 @@ def depart(decode: Side, hand: Handover, scope: int, time: float) -> bool:
         state.replicas[replica].outstanding += 1
         hand.landing[replica, rank] += 1
         hand.moving[slot] = cache
-        leave = max(time, cache.first, hand.port[cache.replica])
+        leave = max(time, cache.ready, hand.port[cache.replica])
         arrive = leave + hand.start + hand.pace * cache.prompt
         hand.port[cache.replica] = arrive
         state.slots[slot].held = wanted
@@ -166,7 +167,7 @@ def depart(decode: Side, hand: Handover, scope: int, time: float) -> bool:
 
 @compiled
 def fill(state: State, slot: int, cache: Any, rank: int, wanted: int) -> None:
-    """Make a decode slot of a cache: its prompt is computed, its first token given."""
+    """Make a decode slot of a cache: its prompt is computed, and gave a token."""
     state.slots[slot].number, state.slots[slot].arrival = cache.number, cache.arrival
     state.slots[slot].admitted = cache.admitted
     state.slots[slot].first, state.slots[slot].second = cache.first, cache.second
@@ -222,12 +223,19 @@ def forget_source(prefill: Side, hand: Handover, cache: Any, time: float) -> Non
 
 @compiled
 def arrive(prefill: Side, decode: Side, hand: Handover, time: float) -> None:
-    """The first cache in flight has come: it decodes from the next step on, its source is free."""
+    """The first cache in flight has come: the decode side tells the token its prompt gave.
+
+    It decodes from the next step on, and its source is free.
+    """
     slot = hand.heap[0].number & ((1 << SLOT_BITS) - 1)
     pop(hand.heap, hand.marks[FLYING])
     hand.marks[FLYING] -= 1
     state, replica = decode.state, decode.state.slots[slot].ends
     rank = wide(state.slots[slot].rank)
+    if state.slots[slot].first < 0:
+        state.slots[slot].first = time
+    elif state.slots[slot].second < 0 and state.slots[slot].output - state.slots[slot].left == 2:
+        state.slots[slot].second = time
     hand.landing[replica, rank] -= 1
     run(state, replica, rank, slot)
     if not state.replicas[replica].busy:

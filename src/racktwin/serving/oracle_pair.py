@@ -47,7 +47,7 @@ class Pool(NamedTuple):
 class Cache(NamedTuple):
     """A computed prompt: its request, where it lies, its blocks there but for shared units.
 
-    scope: the part of the pools it belongs to.
+    scope: the part of the pools it belongs to. ready: s its prompt ended.
     """
 
     job: Job
@@ -56,6 +56,7 @@ class Cache(NamedTuple):
     blocks: int
     units: list[int]
     scope: int
+    ready: float
 
 
 class Flight(NamedTuple):
@@ -92,16 +93,17 @@ class Pair:
         self.queues: list[deque[Cache]] = [deque() for _ in range(scopes)]
         self.ports = dict.fromkeys(self.prefill, 0.0)
         self.flying: list[Flight] = []
+        self.told: dict[int, float] = {}  # s at which clients had a first token
         self.order = count()
 
-    def keep(self, job: Job, replica: Replica, rank: Rank) -> None:
-        """A prompt is computed, and its cache waits to leave."""
+    def keep(self, job: Job, replica: Replica, rank: Rank, time: float) -> None:
+        """A prompt is computed at `time`, s, and its cache waits to leave."""
         rank.hold(job, job.ids)
         units, job.units = job.units, []
         blocks = ceil(job.prompt / replica.rules.block) - len(units) * rank.weight
         rank.kept += blocks
         scope = self.scope_of(self.prefill, replica)
-        self.queues[scope].append(Cache(job, replica, rank, blocks, units, scope))
+        self.queues[scope].append(Cache(job, replica, rank, blocks, units, scope, time))
 
     def scope_of(self, pool: list[Replica], replica: Replica) -> int:
         """The part of a pool that a replica belongs to."""
@@ -125,15 +127,20 @@ class Pair:
             queue.popleft()
             rank.kept += blocks
             rank.landing += 1
-            leave = max(time, job.first, self.ports[cache.replica])
+            leave = max(time, cache.ready, self.ports[cache.replica])
             land = leave + self.start + self.pace * job.prompt
             self.ports[cache.replica] = land
             flight = Flight(land, next(self.order), cache, replica, rank, blocks)
             heapq.heappush(self.flying, flight)
 
     def land(self) -> None:
-        """The first cache arrives: its sequence decodes, its source is free."""
+        """The first cache arrives: its sequence tells a token and decodes, its source is free."""
         flight = heapq.heappop(self.flying)
+        job = flight.cache.job
+        if job.number not in self.told:
+            self.told[job.number] = job.first = flight.land
+        elif job.second < 0 and job.output - job.left == 2:
+            job.second = flight.land
         flight.replica.land(flight.rank, flight.cache.job, flight.blocks)
         flight.replica.wake(flight.land)
         self.free(flight.cache, flight.land)
@@ -176,11 +183,11 @@ class Pair:
         heapq.heapify(self.flying)
 
     def count(self, caches: list[Cache], stage: Replica) -> list[Job]:
-        """The requests of caches lost with a replica; of each the first token was told."""
+        """The requests of caches lost with a replica; the token of their prompt was not told."""
         for cache in caches:
             stage.sums["interrupted"] += 1
             stage.sums["lost_tokens"] += cache.job.prompt
-            cache.job.steps = 0
+            cache.job.steps, cache.job.left = None, cache.job.left + 1
         return [cache.job for cache in caches]
 
     @property
@@ -295,13 +302,14 @@ class Service:
         homes = {job.number: rank for rank in replica.ranks for job in rank.running}
         for job in replica.end():
             self.restore(job)
-            if job.left == job.output - 1 and job.second < 0:
-                job.second = now
             job.left -= 1
             if job.left:
-                self.pair.keep(job, replica, homes[job.number])
-            else:
-                self.end(job, now, at)
+                job.first = self.pair.told.get(job.number, -1.0)
+                self.pair.keep(job, replica, homes[job.number], now)
+                continue
+            if job.output == 2 and job.second < 0 and job.number in self.pair.told:
+                job.second = now
+            self.end(job, now, at)
         self.pair.depart(self.pair.scope_of(self.pair.prefill, replica), now)
 
     def decoded(self, at: int, now: float) -> None:

@@ -41,7 +41,7 @@ def lose_cache(state: State, flow: Flow, cache: Any, time: float) -> None:
     state.sums[INTERRUPTED] += 1
     state.sums[LOST_TOKENS] += cache.prompt
     remember(flow, cache)
-    keep_answer(flow, cache.number, cache.prompt + 1, cache.left)
+    keep_answer(flow, cache.number, cache.prompt, cache.left + 1)  # its token was not told
     send_back(flow, cache.number, time + flow.detection)
 
 
