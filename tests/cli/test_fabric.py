@@ -116,6 +116,7 @@ def test_help_lists_the_second_words(capsys: pytest.CaptureFixture[str]) -> None
         ("show azure-nd-gb300", "did you mean 'azure-nd-gb300-v6'"),
         ("show azure-nd-gb300-v6 --fail spine:36,foo:1", "2 findings"),
         ("show azure-nd-gb300-v6 --svg /nowhere/x.svg", "its folder does not exist"),
+        ("show azure-nd-gb300-v6 --svg drawing.png", "'drawing.png' ends in .png; expected .svg"),
         ("show azure-nd-gb300-v6 --racks 0", "whole number"),
         ("simulate nowhere.yaml", "cannot be read"),
         ("simulate {traffic} --routing statik", "did you mean 'static'"),
