@@ -210,12 +210,13 @@ def run_pair(
     scopes: int = 1,
     recovery: Recovery | None = None,
     until: float = np.inf,
+    slots: int = 256,
 ) -> tuple[list[Result], dict[str, Pool]]:
     """What the kernel makes of `requests` on two pools; transfer: start (s), pace (s/token)."""
     sink = Sink(prefill.rules.unit)
     pools = {
         role: Pool(
-            *(each.replicas, each.rules, each.clock, 256, scopes), crew(each.replicas, each.plan)
+            *(each.replicas, each.rules, each.clock, slots, scopes), crew(each.replicas, each.plan)
         )
         for role, each in {"prefill": prefill, "decode": decode}.items()
     }

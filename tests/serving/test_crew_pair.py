@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.serving import pool
 from tests.serving.test_crew import HORIZON, outages, recoveries, scalings
-from tests.serving.test_oracle import engines, loads
+from tests.serving.test_oracle import LOOSE, engines, loads
 from tests.serving.test_oracle_pair import apart
 
 from racktwin.serving.fleet import Rules
@@ -69,6 +69,9 @@ def test_kernel_and_oracle_agree(
         sums = dict(zip(pool.SUMS, each.state.sums, strict=True))
         for name in ("interrupted", "lost_steps", "lost_tokens", "steps", "prefill_tokens"):
             assert sums[name] == sum(replica.sums[name] for replica in replicas), name
+        filled = sum(replica.sums["block_seconds"] for replica in replicas)
+        assert sums["block_seconds"] == pytest.approx(filled, rel=LOOSE["block_seconds"])
+        assert filled >= 0
     if len(found) == len(requests):
         for each in pools.values():
             assert not each.state.ranks["used"].any()

@@ -66,6 +66,7 @@ def agree(asked: Rules, requests: list[Request], seed: int, **rest: Any) -> list
     assert found.results == results
     for name, value in sums.items():
         assert found.sums[name] == pytest.approx(value, rel=LOOSE.get(name, 1e-9)), name
+        assert value >= 0, name
     return results
 
 

@@ -33,6 +33,7 @@ def apart(gaps: list[Request]) -> list[Request]:
     pace=st.sampled_from([1e-5, 1.3e-3, 0.021]),
     cuts=st.lists(st.floats(0, 3), max_size=3).map(sorted),
     scopes=st.integers(1, 2),
+    slots=st.sampled_from([1, 2, 3, 256]),
 )
 def test_kernel_and_oracle_agree(
     first: Rules,
@@ -43,13 +44,15 @@ def test_kernel_and_oracle_agree(
     pace: float,
     cuts: list[float],
     scopes: int,
+    slots: int,
 ) -> None:
+    """However few slots there are at first."""
     requests = apart(gaps)
     prefill = Pool(first, pool.uneven(1), scopes * replicas[0], router)
     decode = Pool(second, pool.uneven(2), scopes * replicas[1], "least_outstanding")
     expected = simulate(prefill, decode, requests, 0.0017, pace, scopes=scopes)
-    transfer = (0.0017, pace)
-    found, pools = pool.run_pair(prefill, decode, requests, transfer, cuts=cuts, scopes=scopes)
+    rest = {"cuts": cuts, "scopes": scopes, "slots": slots}
+    found, pools = pool.run_pair(prefill, decode, requests, (0.0017, pace), **rest)
     assert found == expected
     assert len(found) == len(requests)
     for each in pools.values():

@@ -36,6 +36,10 @@ def screen(found: Replay, written: Sequence[str]) -> Iterator[RenderableType]:
     yield ""
     if outcome.classes:
         yield _classes(found)
+        limited = [each for each in outcome.classes if each.limits.text]
+        if limited:
+            listed = (f"{class_name(each)}: {each.limits.text}" for each in limited)
+            yield f"limits    {'; '.join(listed)}"
         yield ""
     yield from _rates(found)
     yield ""
@@ -84,7 +88,9 @@ def _latencies(found: Replay) -> RenderableType:
     if found.order.definition.name == "aiperf":  # the only tool that prints it
         rows += (("TTST", outcome.ttst, 1e3, "ms"),)
     for name, spread, scale, unit in rows:
-        values = (spread.mean, spread.error, spread.p50, spread.p90, spread.p95, spread.p99)
+        # The mean of a queue that grows is none to be sure of.
+        sure = math.nan if outcome.overloaded or spread.error > spread.mean else spread.error
+        values = (spread.mean, sure, spread.p50, spread.p90, spread.p95, spread.p99)
         form = ",.3f" if unit == "s" else ",.2f"
         cells = [f"{value * scale:{form}}" if math.isfinite(value) else "-" for value in values]
         made.add_row(name, *cells, unit)
@@ -151,9 +157,9 @@ def _classes(found: Replay) -> RenderableType:
     """What each class felt."""
     heads = ("TTFT p50", "p99 s", "TPOT p50", "p99 ms", "E2E p99 s")
     columns = ("served/s", *heads, "good/s", "good")
-    made = table("class", *columns, "within", right=columns)
+    made = table("class", *columns, right=columns)
     for each in found.outcome.classes:
-        made.add_row(class_name(each), *class_cells(each), each.limits.text)
+        made.add_row(class_name(each), *class_cells(each))
     return made
 
 

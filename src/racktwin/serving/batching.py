@@ -109,6 +109,7 @@ def preempt(state: State, rules: Rules, replica: int, rank: int, slot: int) -> N
         state.replicas[replica].pending += state.slots[slot].prompt
     else:
         state.replicas[replica].pending += state.slots[slot].computed
+        state.replicas[replica].caching -= state.slots[slot].computed
         blocks = float(blocks_of(wide(state.slots[slot].computed), rules))
         free_blocks(state, rules, replica, slot, blocks)
         state.ranks[replica, rank].partial = -1
@@ -175,6 +176,7 @@ def prefill(state: State, rules: Rules, draft: Draft, replica: int, slot: int, t
     draft.prompts[rank] += 1
     draft.new[rank] += tokens
     draft.behind[rank] += state.slots[slot].computed
+    state.replicas[replica].caching += tokens
     state.slots[slot].computed += tokens
     return state.slots[slot].computed == state.slots[slot].prompt
 
@@ -240,6 +242,7 @@ def take_found(state: State, rules: Rules, replica: int, rank: int, slot: int, u
     take_units(state, rules, replica, rank, state.slots[slot].number, units)
     state.ranks[replica, rank].used -= units * (rules.unit // rules.block)
     state.slots[slot].units, state.slots[slot].computed = units, units * rules.unit
+    state.replicas[replica].caching += units * rules.unit
     state.replicas[replica].pending -= units * rules.unit
 
 
@@ -280,6 +283,7 @@ def load(
         state.slots[slot].units = share(state, rules, replica, rank, row, units, end)
         state.slots[slot].computed = end * rules.unit
         state.replicas[replica].pending -= (end - units) * rules.unit
+        state.replicas[replica].caching += (end - units) * rules.unit
         draft.host[rank] += host
         draft.shared[rank] += shared
         state.sums[FROM_HOST] += host

@@ -105,6 +105,7 @@ def end_prompts(state: State, rules: Rules, replica: int, done: int, time: float
     done = reversed_in_step(state, done)
     while done >= 0:
         slot, done = done, state.slots[done].after_in_step
+        state.replicas[replica].caching -= state.slots[slot].prompt
         if state.slots[slot].first < 0:
             state.slots[slot].first = time
             state.slots[slot].read = state.replicas[replica].prompting - state.slots[slot].read
@@ -172,6 +173,7 @@ def account(
     sums[PREFILLED] += prefilled
     sums[BATCH] += seconds * state.replicas[replica].decoding
     context = state.replicas[replica].context - decoded / 2  # on average over the stretch
+    context += state.replicas[replica].caching
     sums[BLOCKS] += seconds * (context / rules.block - state.replicas[replica].shared)
 
 

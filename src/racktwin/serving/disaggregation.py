@@ -11,6 +11,7 @@ from racktwin.serving.flow import Flow, next_arrival, release
 from racktwin.serving.handover import (
     DECODED,
     FLYING,
+    OWED,
     PREFILLED,
     Handover,
     Side,
@@ -18,6 +19,7 @@ from racktwin.serving.handover import (
     depart,
     keep_source,
     line_up,
+    pay,
     scope_of,
 )
 from racktwin.serving.kernel import begin
@@ -88,6 +90,9 @@ def run_disaggregated(
     while True:
         if scarce(prefill.state) or scarce(decode.state):
             return False
+        if hand.marks[OWED]:
+            pay(decode, hand)
+            continue
         time, number = next_arrival(flow)
         landing = hand.heap[0].time if hand.marks[FLYING] else np.inf
         first, one, one_ends = first_to_step(prefill.state)

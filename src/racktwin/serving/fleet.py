@@ -126,7 +126,8 @@ def wide(value: int) -> int:
 
 # now: s the step under way ends or the next one starts; step: decode steps done;
 # decoding, context: sequences in decode and tokens in their caches; held_back: steps of balance;
-# pending: prompt tokens to compute; ending: no request ends before that step;
+# pending: prompt tokens to compute; caching: those in caches of requests that do not decode, and of
+# caches that wait to leave; ending: no request ends before that step;
 # most: decoding on the fullest rank, unless stale;
 # fresh: chain of those whose second token the next decode step gives;
 # shared: blocks that more requests use, once for each of them after the first.
@@ -138,7 +139,7 @@ def wide(value: int) -> int:
 REPLICA = record(
     floats="now context shared seconds joules adding prompting",
     ints="step decoding waiting prefilling outstanding held_back busy pending ending most stale "
-    "under_way computing done landed fresh closed turns resumed",
+    "under_way computing done landed fresh closed turns resumed caching",
 )
 # No step is under way, one of prompts alone, one of decoding and perhaps prompts.
 IDLE, PROMPTS, DECODES = range(3)

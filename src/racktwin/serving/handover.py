@@ -54,7 +54,8 @@ class Handover(NamedTuple):
     heap: (s of arrival, place in the order of leaving and slot). port: s from which the port of a
     prefill replica is free.
     landing: per decode rank, caches on their way. marks: caches that wait, spare places, heap size,
-    results seen of each side, caches that left. start (s), pace (s/token): of a transfer.
+    results seen of each side, caches that left, the scope (from 1) whose caches were to leave at
+    `due` (s) when decode slots ran out, 0 none. start (s), pace (s/token): of a transfer.
     """
 
     queue: NDArray[Any]
@@ -66,11 +67,12 @@ class Handover(NamedTuple):
     port: Floats
     landing: Ints
     marks: Ints
+    due: Floats
     start: float
     pace: float
 
 
-WAITING, SPARE, FLYING, PREFILLED, DECODED, LEFT = range(6)
+WAITING, SPARE, FLYING, PREFILLED, DECODED, LEFT, OWED, MARKS = range(8)
 HEAD, TAIL = range(2)  # of a line
 SLOT_BITS = 32  # of a number in the heap that are the slot
 
@@ -124,29 +126,30 @@ def scope_of(state: State, replica: int) -> int:
 
 
 @compiled
-def depart(decode: Side, hand: Handover, scope: int, time: float) -> bool:
-    """Let caches of a scope leave while its decode replicas have room.
+def depart(decode: Side, hand: Handover, scope: int, time: float) -> None:
+    """Let caches of a scope leave at `time`, s, or later while its decode replicas have room.
 
-    False when their slots ran out.
+    When their slots run out the rest is owed: give more, and call `pay`.
     """
     state, rules = decode.state, decode.rules
     while hand.lines[scope, HEAD] >= 0:
         if state.counts[0] == 0:
-            return False
+            hand.marks[OWED], hand.due[0] = scope + 1, time
+            return
         place = hand.lines[scope, HEAD]
         cache = hand.queue[place]
         replica = route(
             state, rules, decode.policy, cache.number, cache.prompt, scope, state.window[:0]
         )
         if replica < 0:
-            return True
+            return
         rank = emptiest(decode, hand, replica)
         settle(state, rules, replica, rank)
         wanted = blocks_of(cache.prompt + (cache.left if rules.reserve == 1 else 0), rules)
         used = state.ranks[replica, rank].used + needed(state, rules, replica, rank)
         busy = state.ranks[replica, rank].running + hand.landing[replica, rank]
         if used + wanted > rules.blocks or busy >= rules.max_batch:
-            return True
+            return
         slot = take_slot(state)
         fill(state, slot, cache, rank, wanted)
         state.ranks[replica, rank].used += wanted
@@ -162,7 +165,13 @@ def depart(decode: Side, hand: Handover, scope: int, time: float) -> bool:
         hand.marks[LEFT] += 1
         hand.marks[FLYING] += 1
         step_out(hand, scope, -1, place)
-    return True
+
+
+@compiled
+def pay(decode: Side, hand: Handover) -> None:
+    """Let the caches leave that could not for want of decode slots, as of when they were to."""
+    scope, hand.marks[OWED] = hand.marks[OWED] - 1, 0
+    depart(decode, hand, scope, hand.due[0])
 
 
 @compiled
@@ -186,6 +195,7 @@ def keep_source(prefill: Side, hand: Handover, cache: Any) -> None:
     """A cache stays where it was computed, its units held, until it has left."""
     state, rules = prefill.state, prefill.rules
     hand.kept[cache.replica] += 1
+    state.replicas[cache.replica].caching += cache.prompt
     blocks = blocks_of(cache.prompt, rules)
     if rules.unit:
         units = min(units_of(state, cache.number), cache.prompt // rules.unit)
@@ -199,6 +209,7 @@ def lose_source(prefill: Side, hand: Handover, cache: Any) -> None:
     """A cache is lost with the replica that computed it: nobody holds its units."""
     state, rules = prefill.state, prefill.rules
     hand.kept[cache.replica] -= 1
+    state.replicas[cache.replica].caching -= cache.prompt
     if rules.unit:
         units = min(units_of(state, cache.number), cache.prompt // rules.unit)
         give_units(state, rules, cache.replica, cache.rank, cache.number, units)
@@ -209,6 +220,7 @@ def forget_source(prefill: Side, hand: Handover, cache: Any, time: float) -> Non
     """A cache has left by `time`, s: its blocks are free where it was computed, its units idle."""
     state, rules = prefill.state, prefill.rules
     hand.kept[cache.replica] -= 1
+    state.replicas[cache.replica].caching -= cache.prompt
     blocks = blocks_of(cache.prompt, rules)
     if rules.unit:
         units = min(units_of(state, cache.number), cache.prompt // rules.unit)

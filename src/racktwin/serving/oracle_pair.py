@@ -102,6 +102,7 @@ class Pair:
         units, job.units = job.units, []
         blocks = ceil(job.prompt / replica.rules.block) - len(units) * rank.weight
         rank.kept += blocks
+        rank.leaving += job.prompt
         scope = self.scope_of(self.prefill, replica)
         self.queues[scope].append(Cache(job, replica, rank, blocks, units, scope, time))
 
@@ -150,6 +151,7 @@ class Pair:
         cache.rank.trim()
         cache.rank.let_go(cache.units)
         cache.rank.kept -= cache.blocks
+        cache.rank.leaving -= cache.job.prompt
         if any(rank.waiting for rank in cache.replica.ranks):
             cache.replica.wake(time)
 

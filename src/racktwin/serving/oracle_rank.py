@@ -106,9 +106,10 @@ class Job:
 class Rank:
     """Its queue, its running requests from the oldest to the newest, and the share it reserves.
 
-    kept: blocks of caches that wait to leave or are on their way here; landing: how many of these.
-    losses: requests thrown out. host: its part of host memory; pool: the shared one. loading: units
-    of either (count) that the coming step loads; loaded: that all did. step: decode steps it did.
+    kept: blocks of caches that wait to leave or are on their way here; landing: how many of these;
+    leaving: tokens of those that leave. losses: requests thrown out. host: its part of host memory;
+    pool: the shared one. loading: units of either (count) that the coming step loads; loaded: that
+    all did. step: decode steps it did.
     """
 
     rules: Rules
@@ -117,6 +118,7 @@ class Rank:
     share: float = 0.0
     since: int = 0
     kept: float = 0.0
+    leaving: int = 0
     landing: int = 0
     step: int = 0
     losses: int = 0

@@ -108,6 +108,15 @@ class Replica:
         """Tokens cached for decoding sequences."""
         return sum(job.tokens(self.rules) for rank in self.ranks for job in rank.decoding)
 
+    def filled(self, won: float) -> float:
+        """Blocks filled by all that is cached, a part of one too, and by `won` tokens more."""
+        reading = sum(
+            job.computed for rank in self.ranks for job in rank.running if job.steps is None
+        )
+        shared = sum(rank.cache.again * rank.weight for rank in self.ranks)
+        leaving = sum(rank.leaving for rank in self.ranks)
+        return (self.context + won + reading + leaving) / self.rules.block - shared
+
     @property
     def pending(self) -> int:
         """Prompt tokens still to compute, those of the step under way among them."""
@@ -170,6 +179,8 @@ class Replica:
         for name, amount in step.adds.items():
             self.sums[name] += amount
         self.prompting += step.prompting
+        won = step.adds["decode_tokens"] / 2
+        self.sums["block_seconds"] += step.adds["busy_seconds"] * self.filled(won)
         batch = sum(len(rank.decoding) for rank in self.ranks)
         begin = self.now - step.adds["busy_seconds"]
         usual = self.pauses(step, begin)
@@ -254,9 +265,8 @@ class Replica:
             Load(len(batch) * rules.queries, len(batch), [chunk for _, chunk in draft])
             for batch, draft in zip(batches, drafts, strict=True)
         ]
-        context, total = self.context, sum(load.batch for load in loads)
+        total = sum(load.batch for load in loads)
         riding = sum(job.tokens(rules) for batch in batches for job in batch)
-        shared = sum(rank.cache.again * rank.weight for rank in self.ranks)
         copied = max(rank.copied for rank in self.ranks)
         aside = rules.singly
         seconds, joules, adds = priced(self.clock, loads, riding, copied, rules.layered, aside)
@@ -267,7 +277,6 @@ class Replica:
             "prefill_tokens": sum(chunk.new for draft in drafts for _, chunk in draft),
             "joules": joules,
             "batch_seconds": seconds * sum(len(rank.decoding) for rank in self.ranks),
-            "block_seconds": seconds * ((context + rules.gain * total / 2) / rules.block - shared),
         }
         return seconds, sums, adds
 

@@ -328,8 +328,7 @@ def _use(run: Simulation, role: str, part: Span) -> Use:
         busy=busy,
         batch=per_second(BATCH) / ranks,
         max_batch=pool.rules.max_batch,
-        kv=max(0.0, per_second(BLOCKS))
-        / (ranks * pool.rules.blocks),  # prompts share, and do not count
+        kv=per_second(BLOCKS) / (ranks * pool.rules.blocks),
         losses=per_second(LOSSES) * (part.end - part.begin),
         watts=per_second(JOULES) / stages + chip.idle_power * (1 - busy),
         up=up,

@@ -12,6 +12,7 @@ from racktwin.serving.handover import (
     DECODED,
     FLYING,
     HEAD,
+    MARKS,
     PREFILLED,
     SPARE,
     WAITING,
@@ -56,7 +57,8 @@ class Pair:
             heap=np.zeros(slots + 1, HEAP),
             port=np.zeros(prefill.replicas),
             landing=np.zeros((decode.replicas, decode.rules.ranks), np.int64),
-            marks=np.zeros(6, np.int64),
+            marks=np.zeros(MARKS, np.int64),
+            due=np.zeros(1),
             start=start,
             pace=pace,
         )

@@ -161,6 +161,7 @@ def wipe(state: State, rules: Rules, replica: int, time: float) -> None:
     each.context, each.shared, each.under_way, each.computing = 0.0, 0.0, IDLE, 0
     each.step, each.decoding, each.waiting, each.prefilling = 0, 0, 0, 0
     each.outstanding, each.held_back, each.busy, each.pending = 0, 0, 0, 0
+    each.caching = 0
     each.ending, each.most, each.stale = 0, 0, 0
     each.done, each.landed, each.fresh = -1, -1, -1
     each.turns, each.resumed, each.adding = 0, 0, 0.0
