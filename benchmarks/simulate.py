@@ -22,7 +22,7 @@ FILE = Path(__file__).parents[1] / "examples/deepseek-r1-gb300-288xdp16.yaml"
 REQUESTS = 1_000_000
 CONVERSATION, TURNS = "mooncake-conversation", 2500
 HOUR = ("mlperf-deepseek-r1", 0.8)
-GOALS = {"round_robin": "2 s CPU", "least_outstanding": "3 s CPU"}
+GOALS = {"round_robin": "1 s CPU", "least_outstanding": "3 s CPU"}
 
 
 def _run(rate: str, router: str) -> Callable[[], Work]:

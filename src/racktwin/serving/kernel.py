@@ -288,23 +288,37 @@ def begin(
         state.replicas[replica].held_back = waited if waiting else waited % rules.balance
 
 
-@compiled
-def advance(
-    state: State,
-    rules: Rules,
-    clock: Clock,
-    draft: Draft,
-    replica: int,
-    until: float,
+@inlined
+def go_to(
+    state: State, rules: Rules, clock: Clock, draft: Draft, replica: int, until: float
 ) -> None:
-    """Begin the steps of a replica that start before `until` (s), end those that end by then."""
+    """Begin the steps of a replica that start before `until` (s), end those that end by then.
+
+    All in one piece with its caller: a call hands on some 200 words, which costs more than a step.
+    """
     while state.replicas[replica].busy and state.replicas[replica].now <= until:
         if state.replicas[replica].under_way:
             end_step(state, rules, replica)
         elif state.replicas[replica].now < until:
             begin(state, rules, clock, draft, replica, until)
         else:
-            return
+            break
+
+
+@compiled
+def advance(
+    state: State, rules: Rules, clock: Clock, draft: Draft, replica: int, until: float
+) -> None:
+    """`go_to`, compiled once for all that call it; until: s."""
+    go_to(state, rules, clock, draft, replica, until)
+
+
+@inlined
+def room_for(state: State, rules: Rules, tokens: int) -> bool:
+    """Whether there is a slot, a place for results and for the prefix of one of `tokens` tokens."""
+    if state.counts[0] == 0 or 2 * state.counts[1] >= len(state.results):
+        return False
+    return rules.unit == 0 or room_for_units(state, rules, tokens)
 
 
 @compiled
@@ -330,15 +344,15 @@ def run_round_robin(
     replicas = len(state.replicas)
     for replica in range(replicas):
         index = begin[replica]
-        while index < len(arrival):
-            if state.counts[0] == 0 or 2 * state.counts[1] >= len(state.results):
+        while True:
+            comes = index < len(arrival)
+            if comes and not room_for(state, rules, prompt[index] + output[index]):
                 begin[replica] = index
                 return False
-            if rules.unit and not room_for_units(state, rules, prompt[index] + output[index]):
-                begin[replica] = index
-                return False
-            time = arrival[index]
-            advance(state, rules, clock, draft, replica, time)
+            time = arrival[index] if comes else until
+            go_to(state, rules, clock, draft, replica, time)
+            if not comes:
+                break
             enqueue(
                 state,
                 rules,
@@ -352,5 +366,4 @@ def run_round_robin(
             )
             index += replicas
         begin[replica] = index
-        advance(state, rules, clock, draft, replica, until)
     return True

@@ -55,7 +55,7 @@ def noted(state: State, policy: int, replica: int) -> float:
     return np.inf if state.replicas[replica].closed else load(state, policy, replica)
 
 
-@compiled
+@inlined
 def scopes(state: State) -> int:
     """Parts of the replicas, each with a router of its own."""
     return (len(state.counts) - SCOPES) // EACH
@@ -122,10 +122,15 @@ def route(
     if policy >= PREFIX_AWARE:
         return route_by_prefix(state, rules, policy, number, prompt, begin, begin + size)
     chosen, least = -1, np.inf
+    if len(held) == 0:
+        for replica in range(begin, begin + size):
+            own = noted(state, policy, replica)
+            if own < least:
+                chosen, least = replica, own
+        return chosen
     for replica in range(begin, begin + size):
-        own = held[replica] if len(held) else noted(state, policy, replica)
-        if own < least:
-            chosen, least = replica, own
+        if held[replica] < least:
+            chosen, least = replica, held[replica]
     return chosen
 
 
