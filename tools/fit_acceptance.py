@@ -1,6 +1,7 @@
 """Fit how often a draft is accepted in Azure's serving curve: `python tools/fit_acceptance.py`.
 
-One constant for all its points, the least mean |ln| of their TPOT; no row states it.
+One constant for all its points, of the first draft, the least mean |ln| of their TPOT; no row
+states it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from racktwin.engine.deployment import Pool
 from racktwin.evidence import inferencex
 from racktwin.evidence.condition import number
 from racktwin.evidence.data import HERE
+from racktwin.evidence.drafting import drafted
 from racktwin.evidence.measurement import Measurement, deployment
 from racktwin.evidence.prediction import predict
 from racktwin.evidence.table import rows
@@ -45,7 +47,7 @@ def _tpot(row: Measurement, acceptance: float) -> float:
     """Predicted TPOT, s, with another acceptance."""
     pool = row.decode
     assert isinstance(pool, Pool)
-    drafts = msgspec.structs.replace(pool.speculation, acceptance=float(acceptance))
+    drafts = drafted(pool.speculation.tokens, float(acceptance))
     changed = msgspec.structs.replace(row, decode=msgspec.structs.replace(pool, speculation=drafts))
     return predict(changed, Served(deployment(changed))).tpot
 

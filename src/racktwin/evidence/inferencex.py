@@ -11,6 +11,7 @@ from racktwin.engine import epochs
 from racktwin.engine.deployment import Pool, Speculation
 from racktwin.evidence import data, naming
 from racktwin.evidence.condition import number
+from racktwin.evidence.drafting import drafted
 from racktwin.evidence.measurement import Client, Measurement
 from racktwin.evidence.pooling import BATCH
 from racktwin.finding import BadInput, Finding
@@ -84,8 +85,7 @@ def _pools(text: str, findings: list[Finding]) -> tuple[dict[str, Pool], list[st
     text = text[:400]
     notes: list[str] = []
     drafts = MTP.search(text)
-    acceptance = data.load("inferencex")["acceptance"]
-    speculation = Speculation(int(drafts[1]), acceptance) if drafts else Speculation()
+    speculation = drafted(int(drafts[1])) if drafts else Speculation()
     budget, batch = BUDGET.search(text), DECODE_BATCH.search(text)
     pools: dict[str, Pool] = {}
     for count, letter, words, gpus, more in POOL.findall(text.partition(";")[0]):
@@ -103,7 +103,8 @@ def _pools(text: str, findings: list[Finding]) -> tuple[dict[str, Pool], list[st
     if set(pools) != {"prefill", "decode"}:
         findings.append(Finding("config", f"{text[:60]!r} states no layout of prefill and decode"))
     if drafts:
-        notes.append(f"acceptance of a draft {acceptance:g}")
+        shares = ", ".join(f"{each:.2g}" for each in speculation.chances)
+        notes.append(f"acceptance of a draft {shares}")
     return pools, notes
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import msgspec
 
-from racktwin.engine.deployment import Pool, Speculation
-from racktwin.evidence import data
+from racktwin.engine.deployment import Pool
 from racktwin.evidence.condition import number
+from racktwin.evidence.drafting import drafted
 from racktwin.evidence.table import rows
 from racktwin.finding import BadInput, Finding
 from racktwin.models.layout import Layout
@@ -174,7 +174,6 @@ def _pool(config: Row, findings: list[Finding], role: str = "serve") -> Pool | N
     ranks, expert = values["tp"], values["ep"]
     data_parallel = config.get("attention_dp") == "True"
     drafts = values["spec_decode"] if role != "prefill" else 0
-    acceptance = data.load("inferencex")["acceptance"] if drafts else 0.0
     return Pool(
         layout=Layout(
             tensor=1 if data_parallel else ranks,
@@ -185,7 +184,7 @@ def _pool(config: Row, findings: list[Finding], role: str = "serve") -> Pool | N
         ),
         max_batch=values["max_batch_per_gpu"],
         max_batch_tokens=values["max_num_tokens"],
-        speculation=Speculation(drafts, acceptance),
+        speculation=drafted(drafts),
     )
 
 
@@ -193,4 +192,5 @@ def _drafts(pool: Pool) -> tuple[str, ...]:
     drafts = pool.speculation
     if not drafts.tokens:
         return ()
-    return (f"{drafts.tokens} drafts accepted like those of Azure's curve, {drafts.acceptance:g}",)
+    shares = ", ".join(f"{each:.2g}" for each in drafts.chances)
+    return (f"{drafts.tokens} drafts accepted like those of Azure's curve, {shares}",)
