@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from calibration import coverage, page, spread
+from calibration import coverage, noise, page, spread
 from racktwin.evidence import confidence, mlperf
 from racktwin.evidence.calibration.scored import Scored
 from racktwin.evidence.calibration.study import FOLDS, Study
@@ -38,16 +38,16 @@ they are in no fold. Three constants per engine epoch for TPOT (host time per la
 per sequence, collectives over their table) and three for TTFT (steps waited, prefill over its
 table, reply; with pools of their own: prefill, handover) are fitted on log errors, robustly, and
 shrunk towards their engine's value (`tools/calibrate.py`), which an epoch of fewer than ten rows
-takes as it is. Five more hold for all releases of an engine (collectives on Hopper, experts in
-mxfp4; prefill on Hopper, with routed experts, and launching latent or recurrent attention), and
-TensorRT-LLM 1.0 has one for matrix products, slower than those of today's tables. Rows of one
-engine, chip, model and precision err together, so n of them weigh as the square root of n. *Out of
-fold*: {folds} folds over whole curves (model, chip, engine version, precision, layout, lengths), so
-no row of a curve helps to predict another one. *Unseen*: every row of a chip, or of a model, left
-out of the fit. Errors are relative to the measured mean; bias is the median signed error. Layouts,
-cache formats and launch settings that rows do not state are inferred from public launch scripts and
-said with every row; doubted rows stand in `src/racktwin/evidence/data/suspicious.yaml` with the
-reason, and are never fitted.
+takes as it is. Five more hold for all releases of an engine (the first 15 µs of collectives on
+Hopper, experts in mxfp4; prefill on Hopper, with routed experts, and launching latent or recurrent
+attention), and TensorRT-LLM 1.0 has one for matrix products, slower than those of today's tables.
+Rows of one engine, chip, model and precision err together, so n of them weigh as the square root of
+n. *Out of fold*: {folds} folds over whole curves (model, chip, engine version, precision, layout,
+lengths), so no row of a curve helps to predict another one. *Unseen*: every row of a chip, or of a
+model, left out of the fit. Errors are relative to the measured mean; bias is the median signed
+error. Layouts, cache formats and launch settings that rows do not state are inferred from public
+launch scripts and said with every row; doubted rows stand in
+`src/racktwin/evidence/data/suspicious.yaml` with the reason, and are never fitted.
 """
 
 
@@ -74,7 +74,7 @@ def main() -> None:
     )
     confidence.kinds.cache_clear()
     inside = ["## Intervals", "", "80 % intervals of rows from other folds.", ""]
-    inside += [*coverage.table(study, folded), ""]
+    inside += [*coverage.table(study, folded), "", *noise.table(rows), ""]
     rack = Scored(
         mlperf.read(asked.folder / "mlperf_inference.csv", asked.folder / "mlperf_configs.csv")
     )

@@ -58,6 +58,7 @@ def test_an_epoch_on_a_chip_with_experts_in_a_format() -> None:
         epochs.epoch("vllm-0.19"), communication=1.2, hopper=1.5, experts=1.1, mxfp4=0.8
     )
     hopper, blackwell = bare.on("hopper", "mxfp4"), bare.on("blackwell-ultra", "nvfp4")
-    assert (hopper.communication, hopper.experts) == pytest.approx((1.8, 0.88))
-    assert (blackwell.communication, blackwell.experts) == (1.2, 1.1)
+    assert (hopper.communication, hopper.hopper) == (1.2, 1.5)
+    assert hopper.experts == pytest.approx(0.88)
+    assert (blackwell.communication, blackwell.hopper, blackwell.experts) == (1.2, 1.0, 1.1)
     assert hopper.on("hopper", "mxfp4") == hopper

@@ -111,13 +111,20 @@ def test_rows_left_out_or_doubted_are_not_used() -> None:
     assert found["trtllm-1.2"] == pytest.approx([30e-6, PER_SEQUENCE, 1.3], rel=0.03)
 
 
-def test_rescaled_tables_equal_tables_priced_under_the_epoch() -> None:
+@pytest.mark.parametrize(
+    ("where", "layout"),
+    [
+        ("hgx-b200", Layout(attention_data=4, expert=4)),
+        ("azure-nd-h100-v5", Layout(tensor=4, expert_tensor=4)),
+    ],
+)
+def test_rescaled_tables_equal_tables_priced_under_the_epoch(where: str, layout: Layout) -> None:
     asked = Deployment(
         model=model("gpt-oss-120b"),
-        cluster=cluster("hgx-b200"),
+        cluster=cluster(where),
         engine=epoch("trtllm-1.1"),
         precision=model("gpt-oss-120b").precision,
-        serve=Pool(layout=Layout(attention_data=4, expert=4)),
+        serve=Pool(layout=layout),
     )
     bare = Deployment(
         **{name: getattr(asked, name) for name in asked.__struct_fields__}

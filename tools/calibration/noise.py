@@ -15,11 +15,11 @@ NAMES = {"tpot": "TPOT", "ttft": "TTFT", "output_rate": "out tok/s/GPU"}
 COPY = 1e-3  # relative difference of both times below which a row repeats another, not its run
 SPREAD = 1.5**0.5  # of a value off the middle of its neighbours, over its own, all independent
 NOTE = """The floor below the errors above. *Repeated runs*: rows of one configuration (all columns but id,
-date and image) against their geometric mean, the best that a single prediction could be; rows whose
-times agree to 0.1 % are copies and count once. *Along a curve*: a row against the middle of those at
-half and at twice its load (logarithms, over the square root of 1.5): what no law smooth in the load
-can follow, bends of the curve included. Repeated runs are few and of the same day mostly; what lies
-between two campaigns on one configuration is in neither.
+date and image) against their geometric mean, the best a single prediction could be; rows whose times
+agree to 0.1 % are copies and count once. *Along a curve*: a row against the middle of those at half
+and at twice its load (logarithms, over the square root of 1.5): what no law smooth in the load can
+follow, bends of the curve included. What lies between two campaigns on one configuration is in
+neither.
 """  # noqa: E501
 HEAD = "| | figure | rows | mean | median | p90 |"
 Value = tuple[Measurement, float]

@@ -49,10 +49,23 @@ def total(costs: Iterable[Cost]) -> Cost:
     return Cost(parts, joules, evidence)
 
 
-def of(part: str, priced: Priced, factor: float = 1.0, least: ArrayLike = 0.0) -> Cost:
-    """A priced operator as one part; `factor` is a calibration on its time, not on its energy.
+def of(part: str, priced: Priced, factor: float = 1.0) -> Cost:
+    """A priced operator as one part; `factor` is a calibration on its time, not on its energy."""
+    return Cost(
+        {part: priced.seconds * factor}, priced.joules, {part: frozenset([priced.evidence])}
+    )
 
-    least: s that no calibration goes below.
+
+def collective(
+    priced: Priced, factor: float, start: float, brief: float, least: ArrayLike = 0.0
+) -> Cost:
+    """A collective in two parts: `communication`, its first `brief` s, and `transfer` beyond.
+
+    factor: calibration of both, start: more of it on the first, 1; least: s that neither of them
+    goes below together.
     """
-    seconds = np.maximum(priced.seconds * factor, least)
-    return Cost({part: seconds}, priced.joules, {part: frozenset([priced.evidence])})
+    first = np.minimum(priced.seconds, brief)
+    beyond = (priced.seconds - first) * factor
+    first = np.maximum(first * factor * start, np.asarray(least, float) - beyond)
+    parts = {"communication": first, "transfer": beyond}
+    return Cost(parts, priced.joules, {"communication": frozenset([priced.evidence])})

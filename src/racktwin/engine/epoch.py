@@ -6,6 +6,7 @@ it. Values live in catalog/epochs/*.yaml with their source; tools/calibrate.py f
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import msgspec
@@ -21,7 +22,8 @@ class Epoch(msgspec.Struct, frozen=True, kw_only=True):
     step_overhead: time per engine step outside the layers (scheduling, sampling, detokenising), s.
     gemm, experts, attention, communication: measured time over operator-table time (1 = table).
     hopper: communication on Hopper over that on Blackwell, where collectives also add the residual
-    and normalise and the kernel behind starts before they end, 1.
+    and normalise and the kernel behind starts before they end, 1; over the first `brief` seconds of
+    each: those are gains of its ends, a longer one is bound by the links like its table, s.
     mxfp4: more of `experts` where their weights are mxfp4 (one model was measured: that its routing
     is less even than the tables' and that engines have better kernels cannot be told apart), 1.
     prefill_wait: decode steps between the arrival of a request and its first token that are neither
@@ -51,6 +53,7 @@ class Epoch(msgspec.Struct, frozen=True, kw_only=True):
     attention: float
     communication: float
     hopper: float = 1.0
+    brief: float = math.inf
     mxfp4: float = 1.0
     prefill_wait: float
     first_token: float
@@ -72,8 +75,7 @@ class Epoch(msgspec.Struct, frozen=True, kw_only=True):
         """The epoch on chips of a family, with experts in a format: both factors applied."""
         return msgspec.structs.replace(
             self,
-            communication=self.communication * (self.hopper if family == "hopper" else 1.0),
+            hopper=self.hopper if family == "hopper" else 1.0,
             experts=self.experts * (self.mxfp4 if experts == "mxfp4" else 1.0),
-            hopper=1.0,
             mxfp4=1.0,
         )

@@ -87,7 +87,7 @@ class Step:
         place = self.cluster.place(2, self.layout.stage)
         sent = point_to_point(size, place, self.cluster)
         times = self.layout.pipeline - 1
-        return cost.of("communication", sent, self.epoch.communication).scaled(times)
+        return self._calibrated(sent).scaled(times)
 
     @property
     def imbalance(self) -> float:
@@ -140,7 +140,12 @@ class Step:
                 priced = self._exchange(op, tokens * op.share)
         line = priced.bytes / self.cluster.nvlink if place.domains == 1 else 0.0
         least = np.minimum(priced.seconds, line)  # reduction in the switch may be below the line
-        return cost.of("communication", priced, self.epoch.communication, least)
+        return self._calibrated(priced, least)
+
+    def _calibrated(self, priced: Priced, least: ArrayLike = 0.0) -> Cost:
+        """A collective as the engine runs it; least: s that no calibration goes below."""
+        epoch = self.epoch
+        return cost.collective(priced, epoch.communication, epoch.hopper, epoch.brief, least)
 
     def _gather(self, size: Array, ranks: int) -> Priced:
         """All-gather and reduce-scatter of `size` bytes from each of `ranks` GPUs."""

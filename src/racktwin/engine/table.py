@@ -178,7 +178,8 @@ class StepTable:
             shares.append((self.draft, (fullest, context)))
         for table, point in shares:
             for name, grid in table.parts.items():
-                parts[name] = parts.get(name, 0.0) + float(grid(*point))
+                shown = "communication" if name == "transfer" else name
+                parts[shown] = parts.get(shown, 0.0) + float(grid(*point))
         if shared := self.tokens.parts.get("experts"):
             mean = max(batch * self.queries, 1 / self.ranks)
             parts["experts"] += float(shared(mean) - shared(fullest * self.queries))

@@ -18,7 +18,7 @@ from racktwin.evidence.measurement import Measurement
 from racktwin.serving.steady import Curve, Served
 from racktwin.serving.traffic import Traffic
 
-LINES = {"experts": "experts", "communication": "communication", "attention": "attention"}
+LINES = {"experts": "experts", "transfer": "communication", "attention": "attention"}
 UNTOUCHED = ("elementwise", "host")
 HOST = ("gap", "per_sequence", "step_overhead")
 OVER = ("gemm", "experts", "attention", "communication", "hopper", "mxfp4")
@@ -107,4 +107,6 @@ def factor(line: str, epoch: Epoch) -> float:
     """Measured over table time of a line of the breakdown, 1."""
     if line in UNTOUCHED:
         return 1.0
+    if line == "communication":
+        return epoch.communication * epoch.hopper
     return float(getattr(epoch, LINES.get(line, "gemm")))
