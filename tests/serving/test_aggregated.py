@@ -12,7 +12,7 @@ from racktwin import hardware
 from racktwin.engine.step import Step
 from racktwin.engine.table import StepTable
 from racktwin.models import Layout, Precision
-from racktwin.serving.aggregated import chunk, fullest, point
+from racktwin.serving.aggregated import between, chunk, fullest, point
 from racktwin.serving.traffic import Traffic
 
 RACKS = hardware.cluster("azure-nd-gb300-v6")
@@ -65,14 +65,33 @@ def test_ranks_that_prefill_when_they_like_stall_each_other() -> None:
     in ten steps to each. The budget has room for one beside the others, two make two steps."""
     layout, engine = Layout(attention_data=4, expert=4), plain(mixed=False, balanced=False)
     each = point(table(layout, 1), engine, TRAFFIC, 10.0, 540)
-    together = point(table(layout), plain(mixed=False, balanced=True), TRAFFIC, 10.0, 4096)
     step = table(layout).step
     hit = float(fullest(np.array(0.1), 4, np.ones(())))
     with_experts = step.tokens(np.array([512.0, 512 * 0.1 / hit])).parts["experts"]
     stall = prefill(step) + float(with_experts[1] - with_experts[0])
     drafting = float(table(layout, 1).decode_step(10.0, 562.5))
     assert float(each.step) == pytest.approx(drafting + hit * stall, rel=1e-5)
-    assert float(together.step) == pytest.approx(decode(step, 10) + 0.1 * prefill(step))
+
+
+def test_ranks_that_wait_for_each_other_share_their_stalls() -> None:
+    """Fewer steps with prompts than without the wait; the fullest rank has more in each."""
+    layout = Layout(attention_data=4, expert=4)
+
+    def step(wait: int) -> float:
+        engine = plain(mixed=False, balanced=True, balance_wait=wait)
+        return float(point(table(layout), engine, TRAFFIC, 10.0, 4096).step)
+
+    assert decode(table(layout).step, 10) < step(20) < step(0)
+
+
+def test_a_wait_ends_when_all_ranks_have_a_prompt_or_it_is_long_enough() -> None:
+    """Drawn for eight ranks; where one has nothing to decode nobody waits."""
+    rate, share = np.array([0.064, 0.5]), np.array([50.0, 50.0])
+    drawn = np.random.default_rng(1).exponential(1.0, (200_000, 8)).max(axis=1)
+    expected = [np.minimum(drawn / each, 20.0).mean() for each in rate]
+    assert between(rate, share, 8, 20) == pytest.approx(expected, rel=0.01)
+    assert between(rate, np.array([1e-3, 1e-3]), 8, 20) == pytest.approx([1.0, 1.0])
+    assert between(rate, share, 8, 0) == pytest.approx([1.0, 1.0])
 
 
 def test_steps_of_the_fullest_rank() -> None:

@@ -38,8 +38,8 @@ def test_saturation_is_what_the_formula_says(engine: str) -> None:
 
 
 @cache
-def ranks(drafts: int) -> Served:
-    """SGLang with eight attention-DP ranks."""
+def ranks(drafts: int, engine: str = "sglang") -> Served:
+    """Eight attention-DP ranks."""
     named = model("deepseek-r1")
     pool = Pool(
         layout=Layout(attention_data=8, expert=8),
@@ -51,7 +51,7 @@ def ranks(drafts: int) -> Served:
         Deployment(
             model=named,
             cluster=hardware.cluster("hgx-b200", nodes=1),
-            engine=epoch("sglang"),
+            engine=epoch(engine),
             precision=named.at("fp8"),
             serve=pool,
         )
@@ -70,6 +70,18 @@ def test_saturation_of_ranks_that_stall_alone_or_all(drafts: int, close: float) 
     assert found.requests == pytest.approx(formula.requests, rel=close)
     assert found.tpot.mean == pytest.approx(formula.tpot, rel=0.02)
     assert found.watts == pytest.approx(formula.watts, rel=0.02)
+
+
+@pytest.mark.parametrize(("engine", "close"), [("vllm", 0.05), ("trtllm-1.3", 0.06)])
+def test_saturation_of_ranks_in_lock_step(engine: str, close: float) -> None:
+    """A step waits for the rank with most prompts. Under TensorRT-LLM places stay empty besides,
+    while a prompt waits for those of other ranks."""
+    trace = poisson(12_000, 1.0, input=600, output=1000)
+    formula = ranks(0, engine).closed(trace.traffic(), 8 * 100)
+    order = Order(concurrency=8 * 100)
+    found = outcome(simulate(ranks(0, engine), cut([trace], 4000), order))
+    assert not found.short
+    assert found.requests == pytest.approx(formula.requests, rel=close)
 
 
 @pytest.mark.parametrize("engine", ["vllm", "sglang", "trtllm-1.3"])

@@ -18,6 +18,7 @@ from racktwin.serving.queue import wait
 from racktwin.serving.traffic import Traffic
 
 COUNTS = 16  # prompts of a rank that come in a step; more hardly ever do
+WAITS = 33  # steps at which a wait is summed up
 
 
 class Point(msgspec.Struct, frozen=True):
@@ -76,6 +77,21 @@ def fullest(mean: Array, ranks: int, fit: Array) -> Array:
     return np.asarray(found)
 
 
+def between(arrivals: Array, share: Array, ranks: int, most: float) -> Array:
+    """Mean steps from one start of prompts to the next (count), where ranks wait for each other.
+
+    arrivals: prompts of a rank and step (count), Poisson; share: sequences it decodes; most: steps
+    that a prompt waits. All ranks wait until each has a prompt, if all have something to decode.
+    """
+    if not most:
+        return np.ones_like(arrivals)
+    steps = np.linspace(0.0, most, WAITS)
+    lacking = 1 - (1 - np.exp(-arrivals[..., None] * steps)) ** ranks
+    waited = np.trapezoid(lacking, steps, axis=-1)
+    working = (1 - np.exp(-share)) ** ranks
+    return np.asarray(1 + working * np.maximum(waited - 1, 0.0))
+
+
 class Steps(msgspec.Struct, frozen=True):
     """Steps at operating points: s, J of a GPU.
 
@@ -89,7 +105,13 @@ class Steps(msgspec.Struct, frozen=True):
 
 
 def _steps(
-    table: StepTable, epoch: Epoch, traffic: Traffic, share: Array, part: Chunk, stalls: Array
+    table: StepTable,
+    epoch: Epoch,
+    traffic: Traffic,
+    share: Array,
+    arrivals: Array,
+    part: Chunk,
+    stalls: Array,
 ) -> Steps:
     """What steps take where a rank has `share` decoding sequences.
 
@@ -98,15 +120,14 @@ def _steps(
     ranks, context = table.step.layout.attention_data, traffic.decode_context
     one_by_one = singly(epoch, ranks, table.queries - 1)
     own = stalls / (1 + stalls) if one_by_one else np.minimum(stalls, 1.0)
-    most = part.prompts
-    if epoch.balanced:
-        hit = own
-    elif epoch.mixed or one_by_one or ranks == 1:
-        hit = 1 - (1 - own) ** ranks
+    if one_by_one or ranks == 1:
+        hit, most = 1 - (1 - own) ** ranks, part.prompts
     else:  # as long as any rank has prompts, as many at once as its budget holds
-        came = own / part.count * part.prompts
+        apart = between(arrivals, share, ranks, epoch.balance_wait if epoch.balanced else 0)
+        came = arrivals * apart
         hit = part.count * fullest(came, ranks, part.fit)
         most = part.count * fullest(came, ranks, np.ones_like(came)) / np.maximum(hit, 1e-12)
+        hit = np.minimum(hit / apart, 1.0)
     together = own / np.maximum(hit, 1e-12)
     riders = share if epoch.mixed or one_by_one else 0.0 * share
     mean_riders = riders * (1 - together) if one_by_one else riders
@@ -148,7 +169,7 @@ def point(
     arrivals = share / steps
     part = chunk(share, arrivals, traffic.new, budget, table.queries)
     stalls = arrivals * part.count / part.prompts
-    steps_of = _steps(table, epoch, traffic, share, part, stalls)
+    steps_of = _steps(table, epoch, traffic, share, arrivals, part, stalls)
     loaded, step = steps_of.loaded, steps_of.mean
     busy = part.count * loaded
     queued = wait(busy, np.minimum(stalls, 0.98))

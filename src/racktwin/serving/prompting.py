@@ -54,12 +54,13 @@ class Added(msgspec.Struct, frozen=True):
 def added(deployment: Deployment, step: Step) -> Added:
     """What an engine adds to the first token of a request in this deployment.
 
-    step: of its prompts.
+    step: of its prompts. Ranks that wait for each other do so in the schedule.
     """
     engine, architecture, pool = deployment.engine, step.architecture, deployment.serve
     if pool is None:
         apart = engine.handover + launching(engine, architecture)
         return Added(apart, engine.prefill_apart - 1)
     longer = reading(engine, step) - 1
-    waits = engine.prefill_wait * pool.speculation.tokens_per_step
+    scheduled = engine.balanced and engine.balance_wait and pool.layout.attention_data > 1
+    waits = 0.0 if scheduled else engine.prefill_wait * pool.speculation.tokens_per_step
     return Added(reply(engine, architecture), longer, waits)
