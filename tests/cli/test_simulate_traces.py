@@ -49,7 +49,7 @@ def test_one_request_is_one(capsys: pytest.CaptureFixture[str], file: str) -> No
     assert (code, "requests: there are none in the time asked" in err) == (2, True)
 
 
-def test_where_nothing_decodes_no_cache_is_filled(
+def test_where_nothing_decodes_prompts_fill_little_of_the_cache(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """Prompts that share what they begin with, at once on a replica that only reads prompts."""
@@ -61,5 +61,6 @@ def test_where_nothing_decodes_no_cache_is_filled(
     file.write_text(APART)
     code, out, err = run(capsys, str(file), "--trace", str(path), "--json")
     pools = json.loads(out)["pools"]
-    assert (code, err, pools["prefill"]["kv"]) == (0, "", 0.0)
-    assert 0 < pools["decode"]["kv"] < 1
+    assert (code, err) == (0, "")
+    assert 0 < pools["prefill"]["kv"] < 0.01
+    assert pools["prefill"]["kv"] < pools["decode"]["kv"] < 1

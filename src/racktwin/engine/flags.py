@@ -16,7 +16,7 @@ class Flags:
     engine
         Whose accounting and log lines: vllm, sglang, trtllm.
     precision
-        Of the weights: bf16, fp8, nvfp4, mxfp4, int4; the checkpoint's own by default.
+        Of the weights: bf16, fp8, nvfp4, mxfp4, int8, int4; the checkpoint's own by default.
     kv_dtype
         Of the cache: bf16, fp8.
     gpus

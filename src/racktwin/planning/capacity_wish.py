@@ -59,7 +59,7 @@ class Wish:
     nodes
         Size of the cluster in nodes (hosts, VMs).
     precision
-        Of the weights: bf16, fp8, nvfp4, mxfp4, int4; by default the smallest the chip computes in.
+        Of the weights: bf16, fp8, nvfp4, mxfp4, int8, int4; else the smallest the chip computes in.
     kv_dtype
         Of the cache: bf16, fp8.
     engine
