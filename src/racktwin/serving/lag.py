@@ -15,7 +15,7 @@ from racktwin.serving.batching import Draft
 from racktwin.serving.blocks import safe_steps
 from racktwin.serving.chain import next_end
 from racktwin.serving.clock import Clock
-from racktwin.serving.compiled import compiled
+from racktwin.serving.compiled import compiled, inlined
 from racktwin.serving.fleet import DECODES, Floats, Rules, State
 from racktwin.serving.kernel import advance, fullest, unbalanced
 from racktwin.serving.lookup import base_seconds
@@ -32,7 +32,7 @@ class Lag(NamedTuple):
 LAGGING = (LEAST_OUTSTANDING, POWER_OF_TWO, INPUT_BALANCED)  # look at what only such ends change
 
 
-@compiled
+@inlined
 def quiet_until(state: State, rules: Rules, clock: Clock, replica: int) -> float:
     """Time, s, up to which no request on a replica ends, gives way or has its prompt computed."""
     if not state.replicas[replica].busy:

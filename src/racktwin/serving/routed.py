@@ -10,7 +10,7 @@ import numpy as np
 
 from racktwin.serving.batching import Draft
 from racktwin.serving.clock import Clock
-from racktwin.serving.compiled import compiled
+from racktwin.serving.compiled import compiled, inlined
 from racktwin.serving.completion import end_step
 from racktwin.serving.fleet import IDLE, Floats, Rules, State
 from racktwin.serving.flow import HELD, SEEN, Flow, next_arrival, release, take_arrival
@@ -46,7 +46,7 @@ def first_to_step(state: State) -> tuple[int, float, bool]:
     return chosen, first, ends
 
 
-@compiled
+@inlined
 def collect(state: State, flow: Flow) -> None:
     """Let the results not yet seen release what waits for them."""
     while flow.marks[SEEN] < state.counts[1]:
@@ -148,7 +148,7 @@ def at_rest(state: State, flow: Flow) -> bool:
     return replica < 0 and flow.marks[HELD] == 0
 
 
-@compiled
+@inlined
 def take_step(
     state: State,
     rules: Rules,

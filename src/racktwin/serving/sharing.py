@@ -9,7 +9,7 @@ search and before blocks become free.
 from __future__ import annotations
 
 from racktwin.serving.blocks import needed, settle
-from racktwin.serving.compiled import compiled
+from racktwin.serving.compiled import compiled, inlined
 from racktwin.serving.fleet import DECODES, Rules, State, wide
 from racktwin.serving.offload import below, pool_place, run_in, shrink, spread, use
 from racktwin.serving.prefix_cache import (
@@ -38,7 +38,7 @@ def make_way(state: State, rules: Rules, replica: int, rank: int, growth: float)
     shrink(state, rules, replica * rules.ranks + rank, int(room // weight))
 
 
-@compiled
+@inlined
 def cached_units(
     state: State, rules: Rules, replica: int, rank: int, row: int, prompt: int
 ) -> tuple[int, int]:
@@ -70,7 +70,7 @@ def lower_units(
     return host, run_in(state, rules, place, row, units + host, most)
 
 
-@compiled
+@inlined
 def prefix_on(
     state: State, rules: Rules, replica: int, rank: int, row: int, prompt: int, credit: float
 ) -> float:
