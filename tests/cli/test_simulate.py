@@ -296,6 +296,15 @@ def test_classes_of_a_trace(
     assert set(printed(answer)) == documented(root, "simulate")
 
 
+def test_a_class_nobody_is_in_has_no_share(
+    capsys: pytest.CaptureFixture[str], file: str, tmp_path: Path
+) -> None:
+    words = (file, *LOAD, "--class", "x:ttft=1s")
+    assert re.search(r"x +0\.00( +-){5} +0\.00 +-\n", run(capsys, *words)[1])
+    found = json.loads(run(capsys, *words, "--json")[1])["classes"]
+    assert [each["good_share"] for each in found if each["name"] == "x"] == [None]
+
+
 OTHER = SERVE.replace("copies: 4", "copies: 3").replace("tensor: 1", "tensor: 2")
 CLUSTER = "cluster: {extends: hgx-b200, nodes: 2}"
 

@@ -64,6 +64,10 @@ def test_a_queue_that_waits_for_a_start_is_no_overload(
         (("--offload-host", "-5GB"), ["--offload-host: '-5GB' is out of range"]),
         (("--detection", "-3s"), ["--detection: '-3s' is out of range"]),
         (("--resolution", "1e-300s"), ["--resolution: expected 1 ms or more, found 1e-300s"]),
+        (
+            ("--concurrency", "100000000"),
+            ["--concurrency: expected 1 to 10,000,000, found 100,000,000", "--rate: give either"],
+        ),
         (("--scale", "1e-300"), ["--scale: expected a factor of 1e-06 to 1,000,000"]),
         (("--fail", "serve:0@-1s"), ["--fail: serve:0@-1s: '-1s' is out of range"]),
         (
@@ -127,3 +131,14 @@ def test_a_first_run_says_why_it_takes_long(
     assert code == 0
     assert err == f"{ONCE}\n"
     assert "compiling" not in out
+
+
+def test_a_resolution_beyond_the_run_keeps_times_between_tokens(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file, load = written(tmp_path, SERVE), (*RATE, "--requests", "1000")
+    fine = json.loads(run(capsys, file, *load, "--json")[1])
+    coarse = json.loads(run(capsys, file, *load, "--json", "--resolution", "1000s")[1])
+    assert coarse["itl"]["count"] > 0
+    assert coarse["itl"]["mean"] == pytest.approx(fine["itl"]["mean"], rel=0.02)
+    assert coarse["tpot"]["p99"] == fine["tpot"]["p99"]

@@ -42,6 +42,16 @@ def test_a_wrong_date_in_a_trace_is_one_finding(
     assert "t.csv: 1 finding" in err
 
 
+def test_an_absurd_time_in_a_trace_is_short(
+    capsys: pytest.CaptureFixture[str], file: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("arrival_s,input_tokens,output_tokens\n0,500,50\n8.64e302,500,50\n")
+    code, _, err = run(capsys, file, "--trace", str(path))
+    assert code == 2
+    assert "line 3   trace: comes 1e+298 days after the first request" in err
+
+
 def test_one_request_is_one(capsys: pytest.CaptureFixture[str], file: str) -> None:
     _, out, _ = run(capsys, file, *LENGTHS, "--rate", "1/s", "--requests", "1")
     assert "\n1 request at 1/s, router" in out

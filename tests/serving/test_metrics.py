@@ -44,6 +44,17 @@ def test_what_an_engine_adds_by_hand() -> None:
     assert list(queue) == [0.5, 0.0]
 
 
+def test_no_prompt_is_done_before_it_began() -> None:
+    """An engine whose prompts take a quarter less: of 4 s in which others were read it gains the
+    0.5 s of its own steps, no more; of 0.8 s it gains 0.2 s."""
+    given = results((1.0, 9.0, 9.5, 12.0, 6), (1.0, 1.5, 2.0, 5.0, 4))
+    given["read"] = 4.0, 0.8
+    ttft, _, e2e, queue, _ = figures(given, Added(0.1, -0.25, 0.0))
+    assert list(ttft) == pytest.approx([8.0 + 0.1, 1.0 + 0.1 - 0.2])
+    assert list(e2e) == pytest.approx([10.5 + 0.1, 4.0 + 0.1 - 0.2])
+    assert (ttft > queue).all()
+
+
 def test_a_good_request_keeps_every_limit() -> None:
     found = figures(results((0, 0, 1, 4, 4), (0, 0, 2, 2, 1), (0, 0, 1, 40, 4)), Added())
     assert list(good(found, Limits())) == [True, True, True]

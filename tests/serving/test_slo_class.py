@@ -137,3 +137,14 @@ def test_bad_classes(text: str, said: str) -> None:
     class_words.read("--class", [text], found)
     assert said in str(found[0])
     assert all(each.key == "--class" for each in found)
+
+
+def test_a_class_nobody_is_in_has_no_share() -> None:
+    """Nor does it fail the load: the share of a trial is that of the classes that count."""
+    given = SloClass("urgent", Limits(ttft=10.0)), SloClass("nobody", Limits(ttft=10.0))
+    shares = {
+        each.name: each.attained
+        for each in outcome(simulated(two(poisson(2000, 100.0)), *given)[0]).classes
+    }
+    assert shares["urgent"] == 1.0
+    assert np.isnan(shares["nobody"])

@@ -26,4 +26,5 @@ def class_cells(each: Felt) -> Iterator[str]:
         yield f"{value:{form}}" if math.isfinite(value) else "-"
     limited = bool(each.limits.text)
     yield f"{each.good:,.2f}" if limited else ""
-    yield f"{each.attained:.1%}" if limited else ""
+    share = f"{each.attained:.1%}" if math.isfinite(each.attained) else "-"
+    yield share if limited else ""

@@ -84,7 +84,7 @@ def _class(each: Felt) -> dict[str, Any]:
         "counted": each.counted,
         "requests_per_s": each.requests,
         "good_requests_per_s": each.good,
-        "good_share": each.attained,
+        "good_share": _plain(each.attained),
         **{name: _spread(getattr(each, name)) for name in ("ttft", "tpot", "e2e", "queue")},
     }
 

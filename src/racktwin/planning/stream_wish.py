@@ -30,6 +30,7 @@ from racktwin.units import Bytes, Quantity, Rate, Seconds
 REQUESTS = 20_000  # of a synthetic load, where neither a number nor a duration is given
 TURNS = 20  # and of a closed one, per request in flight
 MOST = 10**9
+CLIENTS = 10**7  # in flight, each held in memory
 SHORTEST = 1e-3  # s between two points of a time line
 SLOWEST, FASTEST = 1e-6, 1e6  # factors of the arrivals of a trace or workload
 OF_ONE = Parameter(parse=False)  # typed by way of `loads.Loads`
@@ -153,7 +154,7 @@ class Reader:
         self._among("--definitions", wish.definitions, DEFINITIONS)
         limits = {name: self._seconds(f"--slo-{name}") for name in ("ttft", "tpot", "e2e")}
         window, resolution = self._window(), self._seconds("--resolution")
-        if resolution is not None and resolution < SHORTEST:
+        if resolution is not None and 0 < resolution < SHORTEST:
             self._fault("--resolution", f"expected 1 ms or more, found {wish.resolution}")
         self.duration = self._seconds("--duration")
         self.rate = self._quantity("--rate", wish.rate, Rate)
@@ -255,9 +256,9 @@ class Reader:
         if wish.trace is not None and wish.rate is not None:
             self._fault("--rate", "a trace has its own times; --scale 2 makes it twice as fast")
         for name in ("input", "output", "concurrency", "requests"):
-            value = getattr(wish, name)
-            if value is not None and not 1 <= value <= MOST:
-                self._fault(f"--{name}", f"expected 1 to {MOST:,}, found {value:,}")
+            value, most = getattr(wish, name), CLIENTS if name == "concurrency" else MOST
+            if value is not None and not 1 <= value <= most:
+                self._fault(f"--{name}", f"expected 1 to {most:,}, found {value:,}")
         if not SLOWEST <= wish.scale <= FASTEST:
             text = f"expected a factor of {SLOWEST:g} to {FASTEST:,.0f}, found {wish.scale:g}"
             self._fault("--scale", text)

@@ -149,7 +149,9 @@ class Bench:
             steady_tpot=self._steady("tpot", rate),
             served=found.requests / self.copies,
             good=found.good / self.copies,
-            attained=min((each.attained for each in found.classes), default=_share(found)),
+            attained=min(
+                (each.attained for each in found.classes if each.counted), default=_share(found)
+            ),
             hits=found.hits,
             counted=found.counted,
             refused=found.refused,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 import numpy as np
 
@@ -14,7 +16,8 @@ from racktwin.serving.slo_class import SloClass
 class Felt(msgspec.Struct, frozen=True, kw_only=True):
     """Requests of a class that count; rates in requests/s.
 
-    good: within the limits of the class; attained: their share of its requests, 0..1.
+    good: within the limits of the class; attained: their share of its requests, 0..1, NaN
+    where none counts.
     """
 
     name: str
@@ -97,7 +100,7 @@ class ByClass:
                     counted=count,
                     requests=count * scale,
                     good=good * scale,
-                    attained=good / count if count else 0.0,
+                    attained=good / count if count else math.nan,
                     **spreads,
                 )
             )

@@ -43,15 +43,15 @@ def figures(results: NDArray[Any], added: Added) -> Floats:
     """`FIGURES` of finished requests (`fleet.RESULT`), s, a row each; NaN where one has none.
 
     results: times in s. added: to the end of a prompt's step, and so to all later tokens; an answer
-    of one token waits for no others.
+    of one token waits for no others. A prompt is not at its end before its first step begins.
     """
     arrival, first, finish = results["arrival"], results["first"], results["finish"]
     gaps = results["output"] - 1
     with np.errstate(divide="ignore", invalid="ignore"):
         tpot = np.where(gaps > 0, (finish - first) / gaps, np.nan)
         ttst = np.where(gaps > 0, results["second"] - first, np.nan)
-    later = added.reply + added.prompts * results["read"]
-    later = later + added.waits * np.where(gaps > 0, tpot, 0.0)
+    longer = np.maximum(added.prompts * results["read"], results["admitted"] - first)
+    later = added.reply + longer + added.waits * np.where(gaps > 0, tpot, 0.0)
     return np.stack(
         [
             first - arrival + later,

@@ -284,6 +284,8 @@ def _itl(run: Simulation, part: Span, tpot: Spread) -> Spread:
         return tpot
     first = run.gaps.first
     mine = np.flatnonzero((first > part.begin) & (first <= part.end))
+    if not len(mine):  # bins longer than the span: the one it lies in
+        mine = np.flatnonzero((first > part.begin) & np.isfinite(first))[:1]
     if not len(mine):
         return NONE
     return run.gaps.spread("itl", slice(int(mine[0]), int(mine[-1]) + 1))

@@ -12,6 +12,7 @@ from racktwin.serving.traces.source import Source
 
 LATE = "out of order by more than the window that is read at once"
 DAY = 86_400.0  # s
+READABLE = 1e9  # days; a larger number is told in three digits
 LONGEST = 366  # days from the first request to the last; what is longer has a wrong date in it
 
 
@@ -51,8 +52,9 @@ def within(batches: Iterable[Batch], source: Source) -> Iterator[Batch]:
             if days > LONGEST:
                 late = int(np.searchsorted(batch.arrival, begin[0] + LONGEST * DAY, "right"))
                 days = (float(batch.arrival[late]) - begin[0]) / DAY
+                apart = f"{days:,.0f}" if days < READABLE else f"{days:.3g}"
                 raise source.fault(
-                    f"comes {days:,.0f} days after the first request (line {begin[1]:,}); "
+                    f"comes {apart} days after the first request (line {begin[1]:,}); "
                     f"expected {LONGEST} days at most",
                     int(batch.line[late]),
                 )
