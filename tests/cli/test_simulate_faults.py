@@ -136,7 +136,7 @@ def test_a_first_run_says_why_it_takes_long(
 def test_a_resolution_beyond_the_run_keeps_times_between_tokens(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    file, load = written(tmp_path, SERVE), (*RATE, "--requests", "1000")
+    file, load = written(tmp_path, SERVE), RATE
     fine = json.loads(run(capsys, file, *load, "--json")[1])
     coarse = json.loads(run(capsys, file, *load, "--json", "--resolution", "1000s")[1])
     assert coarse["itl"]["count"] > 0

@@ -42,6 +42,23 @@ def test_a_wrong_date_in_a_trace_is_one_finding(
     assert "t.csv: 1 finding" in err
 
 
+def test_a_load_without_end_is_told_though_one_request_is_too_long(
+    capsys: pytest.CaptureFixture[str], file: str, tmp_path: Path
+) -> None:
+    """120 long prompts within a second, of which none ends in two; another does not fit."""
+    path = tmp_path / "t.csv"
+    long = [f"{each / 120},120000,5000" for each in range(120)]
+    path.write_text("\n".join(("arrival_s,input_tokens,output_tokens", "0,200000,9", *long)))
+    code, out, _ = run(capsys, file, "--trace", str(path), "--json")
+    requests = json.loads(out)["requests"]
+    assert (code, json.loads(out)["overloaded"]) == (1, True)
+    assert (requests["arrived"], requests["finished"], requests["refused"]) == (120, 0, 1)
+    code, out, _ = run(capsys, file, "--trace", str(path))
+    assert code == 1
+    assert "more than it can carry: the queue grows by" in out
+    assert "1 request of up to 200,009 tokens refused" in out
+
+
 def test_an_absurd_time_in_a_trace_is_short(
     capsys: pytest.CaptureFixture[str], file: str, tmp_path: Path
 ) -> None:

@@ -130,7 +130,7 @@ class Simulation:
             if watch is not None and not watch(self.timeline.times[-1], self.finished):
                 self.stopped = True
         self.seconds = time.process_time() - begin
-        if not self.finished and self.window.refused:
+        if not self.arrived and self.window.refused:
             raise BadInput(
                 [Finding("requests", "; ".join((self.refusal, *self.notes)))], "simulate"
             )
