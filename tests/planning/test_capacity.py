@@ -11,6 +11,7 @@ import pytest
 from racktwin.engine.deployment import Deployment
 from racktwin.engine.deployment_file import read_deployment
 from racktwin.engine.offload import Offload
+from racktwin.finding import BadInput
 from racktwin.planning.ask import Ask
 from racktwin.planning.capacity import Sustained, sustained
 from racktwin.planning.confirmation import confirmed, missed, misses
@@ -148,3 +149,15 @@ def test_finalists_are_tried_below_their_planned_load() -> None:
 @pytest.mark.parametrize(("mean", "over"), [(1.0, False), (1.05, False), (1.2, True)])
 def test_a_limit_is_missed_by_more_than_the_interval(mean: float, over: bool) -> None:
     assert missed(Spread(100, mean, 0.1, *(mean,) * 4), 1.0) == over
+
+
+def test_a_trace_of_a_few_requests_is_no_load(tmp_path: Path) -> None:
+    """One has no rate at all; of three no load is too much."""
+    path = tmp_path / "few.csv"
+    rows = [f"{each},100,10" for each in range(16)]
+    for count in (1, 15):
+        path.write_text("\n".join(("arrival_s,input_tokens,output_tokens", *rows[:count])))
+        with pytest.raises(BadInput, match=f"holds {count} usable requests; a load needs 16"):
+            named(str(path))
+    path.write_text("\n".join(("arrival_s,input_tokens,output_tokens", *rows)))
+    assert named(str(path)).traffic.input == 100

@@ -19,6 +19,7 @@ from racktwin.serving.traffic import Traffic
 from racktwin.serving.workload import Workload
 
 MOST = 1 << 17  # requests of a trace that are kept
+FEWEST = 16  # and of fewer nobody can tell what load holds
 BLOCK = 16  # tokens of a prefix block
 NAMES = {"poisson": "Poisson"}
 TIMELESS = ("offline", "closed")
@@ -107,6 +108,9 @@ def _lasting(sample: Trace) -> float:
 
 
 def _of_trace(found: Trace) -> Demand:
+    if len(found) < FEWEST:
+        text = f"holds {len(found)} usable requests; a load needs {FEWEST} or more"
+        raise BadInput([Finding("trace", text)], found.name)
     law = "its arrivals"
     if not 0 < found.rate < np.inf:
         law = POISSON
