@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from racktwin.serving.chain import free_slot
-from racktwin.serving.compiled import compiled
+from racktwin.serving.compiled import compiled, inlined
 from racktwin.serving.fleet import (
     BUSY,
     IDLE,
@@ -28,7 +28,7 @@ from racktwin.serving.sharing import give_units
 from racktwin.serving.standing import DRAINING, Standing, leave_empty
 
 
-@compiled
+@inlined
 def to_compute(flow: Flow, number: int) -> tuple[int, int]:
     """Tokens of a request to compute, and to come, when it is at the router."""
     if len(flow.again):

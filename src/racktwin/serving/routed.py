@@ -75,7 +75,7 @@ def come(
         place(state, rules, flow, policy, number, time, target, whole)
 
 
-@compiled
+@inlined
 def choose(
     state: State,
     other: State,
@@ -99,7 +99,7 @@ def choose(
     return route(state, rules, policy, number, prompt, scope, held)
 
 
-@compiled
+@inlined
 def place(
     state: State,
     rules: Rules,

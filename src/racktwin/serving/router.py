@@ -61,7 +61,7 @@ def scopes(state: State) -> int:
     return (len(state.counts) - SCOPES) // EACH
 
 
-@compiled
+@inlined
 def deal(state: State, other: State) -> int:
     """The scope whose turn it is, of those open in both pools; -1: none is."""
     count = scopes(state)
