@@ -14,10 +14,10 @@ from racktwin.engine.deployment import Deployment
 from racktwin.engine.deployment_file import read_deployment
 from racktwin.estimate import Estimate
 from racktwin.finding import BadInput, Finding, gathered
-from racktwin.planning.changes import start_ups
 from racktwin.planning.choice import errors
 from racktwin.planning.objective import idle_watts
 from racktwin.planning.outage_wish import Asked, crews, outages
+from racktwin.planning.starts import start_ups
 from racktwin.planning.stream_wish import Reader, Wish
 from racktwin.serving.outcome import Outcome, outcome
 from racktwin.serving.prompting import Added
