@@ -99,6 +99,8 @@ def test_steps_of_the_fullest_rank() -> None:
     mean, one, two = np.array(0.3), np.array(1.0), np.array(2.0)
     assert float(fullest(mean, 1, np.array(16.0))) == pytest.approx(1 - np.exp(-0.3))
     assert float(fullest(mean, 1, one)) == pytest.approx(0.3)
+    assert float(fullest(np.array(50.0), 8, np.array(81.0))) == pytest.approx(1.0)
+    assert float(fullest(np.array(50.0), 8, one)) >= 50.0  # never fewer than the mean
     drawn = np.random.default_rng(1).poisson(0.3, (200_000, 8)).max(axis=1)
     assert float(fullest(mean, 8, one)) == pytest.approx(drawn.mean(), rel=0.01)
     assert float(fullest(mean, 8, two)) == pytest.approx(np.ceil(drawn / 2).mean(), rel=0.01)

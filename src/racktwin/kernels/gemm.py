@@ -20,11 +20,10 @@ from racktwin.kernels.generic import generic
 from racktwin.kernels.grid import Grid, fastest
 from racktwin.kernels.roofline import Array, Sizes, Work, work
 from racktwin.kernels.tables import Table, Tables
-from racktwin.models.formats import bytes_per_value
+from racktwin.models.formats import bytes_per_value, format_of
 
 # Kernels in front of a product with a scale to be found: table, and bytes they move a value.
 _QUANTISING = {"scale": 2.0, "stream": 3.0}
-BLOCK = 128.0  # values a scale: engines fill a smaller side up, or refuse to cut it
 _TABLES = {"fp16": "bf16", "fp32": "bf16", "mxfp8": "fp8_block", "mxfp4": "nvfp4"}
 
 
@@ -50,7 +49,6 @@ def gemm_efficiency(
     quantised: the activations arrive in `dtype`, with a static scale.
     """
     name = _TABLES.get(dtype, dtype)
-    least = BLOCK if name == "fp8_block" else 1.0
     native = formats.compute(dtype, peaks) != "bf16" or name == "bf16"
     rule = "" if dtype == name else f" ({dtype})"
     quantised = quantised and native and name == "fp8"
@@ -59,11 +57,11 @@ def gemm_efficiency(
         # that moves as many bytes of weights.
         k = max(k * bytes_per_value(dtype) / 2, 1.0)
         name, rule = "bf16", f" at equal bytes ({dtype} weights, bf16 units)"
-    grids = []
+    grids, block = [], float(format_of(name).block)
     for each in sources:
         table = tables.get(f"gemm.{name}.{each}") if tables else None
         if tables and table is not None:
-            grid = _slice(table, n, k, least)
+            grid = _slice(table, n, k, block)
             grids.append(_bare(grid, n, k, tables, each) if quantised else grid)
     if tables is None or not grids:
         return generic("gemm", f"gemm {dtype}")
@@ -73,8 +71,9 @@ def gemm_efficiency(
     return Efficiency(kind, what, fastest(grids), family=f"gemm {name}")
 
 
-def _slice(table: Table, n: float, k: float, least: float) -> Grid:
-    return table.grid(0).fixed(2, max(k, least)).fixed(1, max(n, least))
+def _slice(table: Table, n: float, k: float, block: float) -> Grid:
+    """Over m; a side below the `block` of the format (values) is filled up, or never cut."""
+    return table.grid(0).fixed(2, max(k, block)).fixed(1, max(n, block))
 
 
 def _bare(grid: Grid, n: float, k: float, tables: Tables, framework: str) -> Grid:

@@ -17,7 +17,7 @@ from racktwin.serving.prompting import reading, reply, singly
 from racktwin.serving.queue import wait
 from racktwin.serving.traffic import Traffic
 
-COUNTS = 16  # prompts of a rank that come in a step; more hardly ever do
+COUNTS = 16  # prompts of a rank at once; beyond, the fullest has little more than the mean
 WAITS = 33  # steps at which a wait is summed up
 
 
@@ -66,7 +66,7 @@ def chunk(batch: Array, arrivals: Array, new: float, budget: ArrayLike, queries:
 def fullest(mean: Array, ranks: int, fit: Array) -> Array:
     """Mean steps of the fullest of `ranks` (count), with Poisson prompts, `fit` (count) a step.
 
-    mean: prompts of a rank (count), not many.
+    mean: prompts of a rank (count), which the fullest has at least.
     """
     chance = np.exp(-mean)
     below, found = chance, np.zeros_like(mean)
@@ -74,7 +74,7 @@ def fullest(mean: Array, ranks: int, fit: Array) -> Array:
         found = found + np.where(count % fit == 0, 1 - below**ranks, 0.0)
         chance = chance * mean / (count + 1)
         below = np.minimum(below + chance, 1.0)
-    return np.asarray(found)
+    return np.asarray(np.maximum(found, mean / fit))
 
 
 def between(arrivals: Array, share: Array, ranks: int, most: float) -> Array:
