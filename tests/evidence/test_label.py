@@ -48,6 +48,13 @@ def test_conventions(written: tuple[int, int | None, int, int], tag: str, layout
     assert read(*written, tag=tag) == layout
 
 
+def test_vllm_multiplies_ep_by_the_tp_of_the_replica() -> None:
+    """Its scripts never split attention; the same runs stand as TP4 EP4, times and all."""
+    written = Label(tensor=4, attention_data=4, expert_tensor=1, expert=16)
+    found = labels.read(written, moe=True, identifier="_tp4_ep4_1377", engine="vllm")
+    assert found == labels.Reading(Layout(tensor=4, expert=4), ("ep 16 is TP x EP",))
+
+
 def test_dense_models_ignore_the_expert_columns() -> None:
     written = Label(tensor=2, attention_data=0, expert_tensor=8, expert=4)
     assert labels.read(written, moe=False).layout == Layout(tensor=2)

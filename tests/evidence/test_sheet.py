@@ -60,7 +60,7 @@ def test_scripts_of_2025_chose_attention_data_parallelism_by_their_load(one: Rea
     few, many = one(**then, concurrency="128"), one(**then, concurrency="256")
     long = one(**then, concurrency="64", isl="8192")
     assert few.serve is not None
-    assert few.serve.layout == Layout(tensor=4, expert_tensor=4)
+    assert few.serve.layout == Layout(tensor=4, expert=4)
     assert few.serve.max_batch_tokens == 1024 + 128 + 64
     assert few.client.held == 0
     for each in (many, long):
@@ -70,8 +70,29 @@ def test_scripts_of_2025_chose_attention_data_parallelism_by_their_load(one: Rea
         assert any("attention-DP" in note for note in each.inferred)
     later = one(measured_on="2026-02-03", concurrency="256")
     assert later.serve is not None
-    assert later.serve.layout == few.serve.layout
+    assert later.serve.layout == Layout(tensor=4, expert_tensor=4)
     assert later.serve.max_batch_tokens == 8192
+
+
+def test_results_of_2025_do_not_say_how_experts_lay(one: Reader) -> None:
+    """.github/configs/master.yaml of October 2025: EP = TP from so many clients on."""
+    then = {"measured_on": "2025-11-02", "framework_version": "", "gemm_quant_mode": ""}
+    fp8 = {"precision": "fp8", "tp_size": "8", "moe_tp_size": "8"}
+    h200 = one(**then, **fp8, gpu_system="h200_sxm", concurrency="4")
+    few, more = one(**then, concurrency="32"), one(**then, concurrency="64")
+    found = [each.serve.layout for each in (h200, few, more) if each.serve]
+    assert found == [
+        Layout(tensor=8, expert=8),
+        Layout(tensor=4, expert_tensor=4),
+        Layout(tensor=4, expert=4),
+    ]
+
+
+def test_a_release_can_be_known_from_the_script(one: Reader) -> None:
+    then = {"measured_on": "2025-11-02", "framework_version": "", "image": ""}
+    assert one(**then).engine == "trtllm-1.1"
+    assert one(**then, model="openai/gpt-oss-120b").engine == "trtllm-1.2"
+    assert one(model="openai/gpt-oss-120b", framework_version="1.1.0").engine == "trtllm-1.1"
 
 
 def test_precision_follows_the_checkpoint(one: Reader) -> None:

@@ -11,6 +11,9 @@ from typing import Literal
 
 import msgspec
 
+from racktwin.hardware import Chip
+from racktwin.kernels import Kernels
+
 Engine = Literal["trtllm", "sglang", "vllm"]
 
 
@@ -41,6 +44,8 @@ class Epoch(msgspec.Struct, frozen=True, kw_only=True):
     mixed: True when prefill chunks ride in decode steps, False when they stall them.
     memory_fraction: the engine's memory flag as launch scripts set it, 0..1 of its own basis.
     max_batch_tokens: default token budget of one step.
+    own_experts: families of chips on which experts run on this engine's kernels only; elsewhere it
+    has those of others too (TensorRT-LLM's for Blackwell are measured under vLLM and SGLang).
     """
 
     name: str
@@ -70,6 +75,11 @@ class Epoch(msgspec.Struct, frozen=True, kw_only=True):
     handover: float = 0.0
     balance_wait: int = 0
     reserved: float = 1.0
+    own_experts: tuple[str, ...] = ()
+
+    def kernels(self, chip: Chip) -> Kernels:
+        """Prices of operators on `chip` with the kernels that this engine launches."""
+        return Kernels(chip, self.engine, own_experts=chip.family in self.own_experts)
 
     def on(self, family: str, experts: str) -> Epoch:
         """The epoch on chips of a family, with experts in a format: both factors applied."""

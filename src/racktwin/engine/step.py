@@ -54,7 +54,7 @@ class Step:
     ) -> None:
         self.architecture, self.layout, self.precision = architecture, layout, precision
         self.cluster, self.epoch = cluster, epoch.on(cluster.chip.family, precision.experts)
-        self.kernels = kernels or Kernels(cluster.chip, epoch.engine)
+        self.kernels = kernels or epoch.kernels(cluster.chip)
         self.operators = step_operators(architecture, layout, precision)
 
     @cached_property

@@ -43,10 +43,11 @@ def tagged(identifier: str) -> tuple[int | None, int | None]:
     return None, None
 
 
-def read(label: Label, *, moe: bool, identifier: str = "") -> Reading:
+def read(label: Label, *, moe: bool, identifier: str = "", engine: str = "") -> Reading:
     """The layout a label means. Raises BadInput where no rule makes its numbers agree.
 
-    moe: whether the model has routed experts (dense models ignore the expert columns).
+    moe: whether the model has routed experts (dense models ignore the expert columns). engine:
+    vLLM's rows of one convention multiply EP by the TP of its replica, others' by attention DP.
     """
     if label.tensor is None and label.attention_data is None:
         raise BadInput([Finding("tp_size", "empty: the layout is not known")])
@@ -56,7 +57,7 @@ def read(label: Label, *, moe: bool, identifier: str = "") -> Reading:
         return Reading(Layout(tensor=tensor, pipeline=pipeline, attention_data=data))
     split, expert = label.expert_tensor or 1, label.expert or 1
     said = None if label.attention_data is None else data
-    layout, inferred = _experts(tensor, said, split, expert, tagged(identifier))
+    layout, inferred = _experts(tensor, said, split, expert, tagged(identifier), engine)
     return Reading(msgspec.structs.replace(layout, pipeline=pipeline), inferred)
 
 
@@ -66,6 +67,7 @@ def _experts(
     split: int,
     expert: int,
     tag: tuple[int | None, int | None],
+    engine: str,
 ) -> tuple[Layout, tuple[str, ...]]:
     side = expert
     given = data or 1
@@ -76,6 +78,8 @@ def _experts(
         if tensor == 1 and given == side * side:
             return Layout(attention_data=side, expert=side), (f"attention-dp {given} is DP x EP",)
     if tensor == given > 1 and split == 1 and expert == tensor * tensor:
+        if engine == "vllm":
+            return Layout(tensor=tensor, expert=tensor), (f"ep {expert} is TP x EP",)
         return Layout(attention_data=tensor, expert=tensor), (f"ep {expert} is DP x EP",)
     notes: tuple[str, ...] = ()
     if data is None and split * expert > tensor and split * expert % tensor == 0:

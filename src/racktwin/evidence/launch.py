@@ -18,6 +18,8 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     budget: tokens per step and rank, 0 for the engine's default; room: at least so many beside a
     prompt and a token per client, 0 for no such rule. held, polled: steps.
     attention_data: whether every GPU of a replica keeps sequences of its own, experts over all.
+    expert_parallel: whether the experts of a replica lie whole on its GPUs.
+    version: of the engine, '' for what the row says.
     drafts: MTP tokens, `acceptance` of each, 0..1. fraction: memory flag, 0 for the epoch's.
     """
 
@@ -28,11 +30,13 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     budget: int = 0
     room: int = 0
     attention_data: bool = False
+    expert_parallel: bool = False
     held: float = 0.0
     polled: float = 0.0
     drafts: int = 0
     acceptance: float = 0.0
     fraction: float = 0.0
+    version: str = ""
     rules: tuple[str, ...] = ()
 
 

@@ -33,8 +33,9 @@ def read(cells: Cells, settings: Launch, *, moe: bool) -> Pools:
     rack = cells.text["gpu_system"].startswith("gb")
     if rack and moe and (gpus := labels.total(written)):
         return _split(gpus, cells, settings, load)
-    reading = labels.read(written, moe=moe, identifier=cells.text["id"])
-    layout = _spread(reading.layout) if settings.attention_data else reading.layout
+    text = cells.text
+    reading = labels.read(written, moe=moe, identifier=text["id"], engine=text["framework"])
+    layout = _launched(reading.layout, settings, moe=moe)
     replicas = _replicas(load, cells.numbers["batch_size"], reading.layout)
     notes = (f"{replicas} replicas: concurrency over batch size",) if replicas > 1 else ()
     pool = _pool(layout, replicas, load, settings)
@@ -43,6 +44,15 @@ def read(cells: Cells, settings: Launch, *, moe: bool) -> Pools:
         budget = max(settings.budget, least)
         pool = msgspec.structs.replace(pool, max_batch_tokens=budget)
     return Pools({"serve": pool}, (*reading.inferred, *notes))
+
+
+def _launched(layout: Layout, settings: Launch, *, moe: bool) -> Layout:
+    """The layout with what the launch script says and the label does not."""
+    if settings.attention_data:
+        return _spread(layout)
+    if settings.expert_parallel and moe:
+        return msgspec.structs.replace(layout, expert=layout.stage, expert_tensor=1)
+    return layout
 
 
 def _spread(layout: Layout) -> Layout:

@@ -58,14 +58,15 @@ def measurement(row: Mapping[str, str], line: int = 1, source: str = "row") -> M
     cells, findings = grid.read(row)
     served, where = naming.model(cells.text["model"]), naming.system(cells.text["gpu_system"])
     findings += [each for each in (served, where) if isinstance(each, Finding)]
+    settings = launch(naming.spoken(cells.text))
     try:
         version = cells.text["framework_version"] or cells.text["image"].rpartition(":")[2]
+        version = version or settings.version
         engine = epochs.match(cells.text["framework"], version, cells.text["measured_on"])
     except BadInput as error:
         findings += error.findings
     faults = (naming.unknown_format(each, cells.text[each]) for each in naming.FORMATS)
     findings += [fault for fault in faults if fault]
-    settings = launch(naming.spoken(cells.text))
     try:
         if not findings:
             pools = pooling.read(cells, settings, moe=_moe(str(served)))

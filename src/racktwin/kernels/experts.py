@@ -59,16 +59,21 @@ def experts_efficiency(
     dtype: str,
     imbalance: str,
     peaks: Container[str],
+    own: str = "",
 ) -> Efficiency:
-    """Efficiency over tokens of the group, of the fastest measured kernel."""
+    """Efficiency over tokens of the group, of the fastest measured kernel.
+
+    own: the framework whose kernels alone count, where it was measured with the model at all.
+    """
     if imbalance not in _STAND_INS:
         raise BadInput([unknown("imbalance", imbalance, _STAND_INS)])
     if imbalance == "eplb" and shape.expert == 1:
         imbalance = "power_law_1.01"  # replicas even out ranks, not the experts of one rank
     names = _names(dtype, peaks)
     for load in [imbalance, *_STAND_INS[imbalance]]:
+        found = _mine(shape, _load(tables, names, load, (own,))) if own else None
         dividing = _load(tables, names, load, _DIVIDING)
-        found = _search(shape, dividing, _load(tables, names, load, _OTHERS))
+        found = found or _search(shape, dividing, _load(tables, names, load, _OTHERS))
         if found and tables:
             grid, rule = found
             kind: EvidenceKind = "formula" if " models " in rule else "measured"
@@ -92,6 +97,14 @@ def _load(
         return []
     found = [tables.get(f"experts.{n}.{load}.{source}") for n in names for source in sources]
     return [table for table in found if table is not None]
+
+
+def _mine(shape: Grouped, tables: list[Table]) -> tuple[Grid, str] | None:
+    """The grid of the layout or of its neighbours of the same model; None for another model."""
+    if exact := _exact(shape, tables):
+        return fastest(exact), ""
+    near = blended(shape, tables)
+    return near if near and " layouts " in near[1] else None
 
 
 def _search(shape: Grouped, dividing: list[Table], others: list[Table]) -> tuple[Grid, str] | None:

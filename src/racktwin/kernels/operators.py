@@ -32,10 +32,12 @@ class Kernels:
 
     GEMM and experts take the fastest kernel of any framework (one framework's table often holds a
     variant nobody would run); attention takes the framework's own and says so when it lacks one.
+    own_experts: whether the framework has no kernels for experts but those measured under its name.
     """
 
-    def __init__(self, chip: Chip, framework: str) -> None:
+    def __init__(self, chip: Chip, framework: str, *, own_experts: bool = False) -> None:
         self.chip, self.framework = chip, framework
+        self._own = framework if own_experts else ""
         self.frameworks = [framework, *(each for each in FRAMEWORKS if each != framework)]
         self._tables = tables(chip.tables)
         self._kept: dict[tuple[object, ...], Efficiency] = {}
@@ -190,7 +192,9 @@ class Kernels:
         peaks = self.chip.peak
         found = self._found(
             ("experts", shape, dtype, imbalance),
-            lambda: _experts.experts_efficiency(self._tables, shape, dtype, imbalance, peaks),
+            lambda: _experts.experts_efficiency(
+                self._tables, shape, dtype, imbalance, peaks, self._own
+            ),
         )
         return found.price(
             _experts.experts_work(tokens, shape, dtype, peaks, imbalance), self.chip, tokens

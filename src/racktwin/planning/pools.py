@@ -8,7 +8,6 @@ from racktwin.engine.cost import Array
 from racktwin.engine.memory import MemoryFit, memory
 from racktwin.engine.step import Step
 from racktwin.engine.table import StepTable
-from racktwin.kernels import Kernels
 from racktwin.models.layout import Layout
 from racktwin.planning.ask import Ask
 from racktwin.planning.rank import Rank
@@ -25,7 +24,7 @@ class Priced:
 
     def __init__(self, ask: Ask) -> None:
         self.ask = ask
-        self.kernels = Kernels(ask.cluster.chip, ask.epoch.engine)
+        self.kernels = ask.epoch.kernels(ask.cluster.chip)
         found = layouts(
             ask.model.architecture, ask.precision, ask.cluster, ask.gpus, ask.epoch.engine
         )
