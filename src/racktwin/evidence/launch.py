@@ -20,6 +20,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     attention_data: whether every GPU of a replica keeps sequences of its own, experts over all.
     expert_parallel: whether the experts of a replica lie whole on its GPUs.
     version: of the engine, '' for what the row says.
+    split_graphs: whether CUDA graphs leave attention out, which is then launched layer by layer.
     drafts: MTP tokens, `acceptance` of each, 0..1. fraction: memory flag, 0 for the epoch's.
     """
 
@@ -31,6 +32,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     room: int = 0
     attention_data: bool = False
     expert_parallel: bool = False
+    split_graphs: bool = False
     held: float = 0.0
     polled: float = 0.0
     drafts: int = 0
