@@ -172,3 +172,32 @@ def test_attention_data_balance_waits(row: Row) -> None:
 )
 def test_releases_by_their_day(row: Row, changes: Row, engine: str) -> None:
     assert sheet.measurement({**row, **changes}).engine == engine
+
+
+def test_later_releases_and_other_models(row: Row) -> None:
+    """Scripts of spring 2026, of series that are not in the published table."""
+    b300 = {"gpu_system": "b300_sxm", "framework_version": "0.5.10.post1"}
+    kimi = {"model": "moonshotai/Kimi-K2.5", "framework": "vllm", "framework_version": "0.17.0"}
+    glm = {"model": "zai-org/GLM-5-FP8", "framework": "sglang", "precision": "fp8"}
+    found = [
+        said(row, QWEN, b300, precision="fp8"),
+        said(row, QWEN, b300, precision="fp4"),
+        said(row, QWEN, framework_version="0.5.12", precision="fp8"),
+        said(row, QWEN, H100, precision="fp8"),
+        said(row, kimi, measured_on="2026-03-08"),
+        said(row, kimi, measured_on="2026-04-18", isl="8192"),
+        said(row, kimi, H200, precision="int4"),
+        said(row, glm),
+        said(row, glm, H200),
+    ]
+    assert [(each.kv, each.budget, each.fraction, each.polled) for each in found] == [
+        ("fp8", 16384, 0.8, 10),
+        ("fp8", 32768, 0.8, 30),
+        ("fp8", 16384, 0.8, 30),
+        ("fp8", 8192, 0.75, 0),
+        ("bf16", 0, 0, 0),
+        ("fp8", 16384, 0, 0),
+        ("bf16", 0, 0.95, 0),
+        ("fp8", 32768, 0, 0),
+        ("bf16", 8192, 0, 0),
+    ]
