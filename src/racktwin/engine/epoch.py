@@ -21,6 +21,8 @@ class Epoch(msgspec.Struct, frozen=True, kw_only=True):
     """What one engine version adds to the bare operators, and its memory conventions.
 
     gap: host and launch time per layer that no operator covers, s.
+    piecewise: more of that where CUDA graphs leave attention out (`split_graphs`), so that the host
+    launches it layer by layer, s.
     per_sequence: host time per decoding sequence of a rank and step (sampling, bookkeeping), s.
     step_overhead: time per engine step outside the layers (scheduling, sampling, detokenising), s.
     gemm, experts, attention, communication: measured time over operator-table time (1 = table).
@@ -67,6 +69,8 @@ class Epoch(msgspec.Struct, frozen=True, kw_only=True):
     memory_fraction: float
     max_batch_tokens: int
     per_sequence: float = 0.0
+    piecewise: float = 0.0
+    split_graphs: bool = False
     prefill: float = 1.0
     prefill_hopper: float = 1.0
     prefill_experts: float = 1.0
@@ -76,6 +80,11 @@ class Epoch(msgspec.Struct, frozen=True, kw_only=True):
     balance_wait: int = 0
     reserved: float = 1.0
     own_experts: tuple[str, ...] = ()
+
+    @property
+    def layer_gap(self) -> float:
+        """Host and launch time per layer as its graphs are, s."""
+        return self.gap + self.piecewise * self.split_graphs
 
     def kernels(self, chip: Chip) -> Kernels:
         """Prices of operators on `chip` with the kernels that this engine launches."""

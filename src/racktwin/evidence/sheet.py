@@ -106,6 +106,7 @@ def _measurement(
         kv=settings.kv,
         fraction=settings.fraction,
         engine=engine.name,
+        constants=(("split_graphs", True),) if settings.split_graphs else (),
         traffic=Traffic(
             input=(numbers["isl"] or 1) * settings.lengths,
             output=(numbers["osl"] or 1) * settings.lengths,

@@ -20,9 +20,9 @@ from racktwin.serving.traffic import Traffic
 
 LINES = {"experts": "experts", "transfer": "communication", "attention": "attention"}
 UNTOUCHED = ("elementwise", "host")
-HOST = ("gap", "per_sequence", "step_overhead")
+HOST = ("gap", "piecewise", "per_sequence", "step_overhead")
 OVER = ("gemm", "experts", "attention", "communication", "hopper", "mxfp4")
-PRICED = (*HOST, *OVER)
+PRICED = (*HOST, *OVER, "split_graphs")
 
 
 class Rescaled(Served):
@@ -83,7 +83,7 @@ def _table(table: StepTable, epoch: Epoch) -> StepTable:
     changed.prefill = _part(table.prefill, epoch)
     changed.draft = None if table.draft is None else _part(table.draft, epoch)
     layers = len(table.step.architecture.layers)
-    changed.host = epoch.gap * layers + epoch.step_overhead
+    changed.host = epoch.layer_gap * layers + epoch.step_overhead
     return changed
 
 
