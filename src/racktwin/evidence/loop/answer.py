@@ -33,6 +33,7 @@ class Loop(msgspec.Struct, frozen=True):
     tpot: float
     median: float
     seat: float = 0.0
+    alone: float = 0.0
     later: float = 0.0
 
 
@@ -46,9 +47,12 @@ def answer(served: Served, measurement: Measurement, factor: float = 1.0) -> Loo
     clients = max(1, round(measurement.concurrency / ranks))
     if clients > LARGEST:
         return None
-    found = requests(measurement.traffic, measurement.client, clients)
+    found = requests(measurement.traffic, measurement.client, clients, ranks)
     if pool is not None:
-        rank.run(found, _rank(served, pool, measurement, factor), clients)
+        how = _rank(served, pool, measurement, factor)
+        rank.run(found, how, clients)
+        alone = rank.loaded(how, 0.0, float(measurement.traffic.new))
+        return msgspec.structs.replace(_means(found), alone=alone)
     else:
         pair.run(found, _pair(served, measurement, len(found.prompt)), clients)
     return _means(found)
@@ -65,8 +69,15 @@ def _means(found: Requests) -> Loop:
 
 def _rank(served: Served, pool: Pool, row: Measurement, factor: float) -> Rank:
     table, traffic, engine = served.tables["serve"], row.traffic, served.deployment.engine
-    limits = data.load("closed_loop")
+    limits = dict(data.load("closed_loop"))
+    import os
+    limits["tokens"] = float(os.environ.get("RT_TOK", limits["tokens"]))
+    limits["prompts"] = float(os.environ.get("RT_PR", limits["prompts"]))
     whole = engine.engine == "trtllm"
+    if "RT_TOK_" + engine.engine in os.environ:
+        limits["tokens"] = float(os.environ["RT_TOK_" + engine.engine])
+    if "RT_PR_" + engine.engine in os.environ:
+        limits["prompts"] = float(os.environ["RT_PR_" + engine.engine])
     uptake = min(float(pool.max_batch_tokens), limits["tokens"])
     part = _part(traffic, traffic.new if whole else uptake)
     reading = float(table.prefill.seconds(1.0, part, traffic.cached + (traffic.new - part) / 2))

@@ -111,10 +111,16 @@ def waits(rank: Rank, requests: Requests, head: int, tail: int, batch: int, held
     return tokens < rank.filled
 
 
+@inlined
+def ready(requests: Requests, free: float) -> float:
+    """When the next request comes out of the front, s; free: when that takes another one, s."""
+    return max(requests.coming[0], free) + requests.front[requests.comers[0]]
+
+
 @compiled
 def run(requests: Requests, rank: Rank, clients: int) -> None:
     """Send all requests, `clients` at a time; fills in when each arrived, was read and ended."""
-    now, steps, part, held = 0.0, 0.0, 0.0, 0.0
+    now, steps, part, held, free = 0.0, 0.0, 0.0, 0.0, 0.0
     head, tail, batch, ended, sent = 0, 0, 0, 0, clients
     for number in range(clients):
         requests.arrival[number] = requests.delay[number]
@@ -122,8 +128,9 @@ def run(requests: Requests, rank: Rank, clients: int) -> None:
     coming = clients
     while ended < len(requests.prompt):
         if batch == 0 and head == tail:
-            now = max(now, requests.coming[0])
-        while coming > 0 and requests.coming[0] <= now:
+            now = max(now, ready(requests, free))
+        while coming > 0 and ready(requests, free) <= now:
+            free = ready(requests, free)
             requests.queue[tail] = requests.comers[0]
             pop(requests.coming, requests.comers, coming)
             coming, tail = coming - 1, tail + 1
@@ -148,7 +155,7 @@ def run(requests: Requests, rank: Rank, clients: int) -> None:
                 count = min(count, max(rank.held - held, 1.0))
                 held += count
             if coming > 0 and batch < rank.room:
-                count = min(count, max(math.ceil((requests.coming[0] - now) / seconds), 1.0))
+                count = min(count, max(math.ceil((ready(requests, free) - now) / seconds), 1.0))
             now, steps = now + count * seconds, steps + count
         while batch > 0 and requests.ends[0] <= steps:
             requests.done[requests.enders[0]] = now

@@ -30,6 +30,7 @@ class Requests(NamedTuple):
     prompt: Floats
     output: Floats
     delay: Floats
+    front: Floats
     arrival: Floats
     read: Floats
     seated: Floats
@@ -42,20 +43,24 @@ class Requests(NamedTuple):
     later: Ints
 
 
-def requests(traffic: Traffic, client: Client, clients: int) -> Requests:
+def requests(traffic: Traffic, client: Client, clients: int, ranks: int = 1) -> Requests:
     """The requests of `clients` clients: lengths uniform around their means, fixed draws."""
     count = max(clients, min(clients * client.waves, MOST))
     draws = np.random.default_rng(SEED)
     shift, other = draws.random((2, count)) - 0.5
-    delays = draws.exponential(data.load("closed_loop")["delay"], size=count)
+    delays = draws.exponential(float(__import__("os").environ.get("RT_D", data.load("closed_loop")["delay"])), size=count)
     prompt = np.round(traffic.new * (1 + min(client.spread, WIDEST) * shift))
     output = np.round(traffic.output * (1 + client.spread * other))
+    import os
+    f0, f1 = float(os.environ.get('RT_F0', 0)), float(os.environ.get('RT_F1', 0))
+    front = ranks * (f0 + f1 * np.maximum(prompt, 1.0))
     floats = [np.zeros(count) for _ in range(6)]
     ints = [np.zeros(count, np.int64) for _ in range(4)]
     return Requests(
         prompt=np.maximum(prompt, 1.0),
         output=np.maximum(output, 2.0),
         delay=delays,
+        front=front,
         arrival=floats[0],
         read=floats[1],
         done=floats[2],
