@@ -19,7 +19,6 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     prompt and a token per client, 0 for no such rule. held, polled: steps.
     attention_data: whether every GPU of a replica keeps sequences of its own, experts over all.
     expert_parallel: whether the experts of a replica lie whole on its GPUs.
-    split_graphs: whether CUDA graphs leave attention out, launched layer by layer.
     version: of the engine, '' for what the row says.
     split_graphs: whether CUDA graphs leave attention out, which is then launched layer by layer.
     drafts: MTP tokens, `acceptance` of each, 0..1. fraction: memory flag, 0 for the epoch's.
@@ -39,7 +38,6 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     drafts: int = 0
     acceptance: float = 0.0
     fraction: float = 0.0
-    split_graphs: bool = False
     version: str = ""
     rules: tuple[str, ...] = ()
 

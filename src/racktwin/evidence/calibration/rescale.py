@@ -82,7 +82,10 @@ def _table(table: StepTable, epoch: Epoch) -> StepTable:
     changed.decode = _part(_hosted(table.decode, epoch), epoch)
     changed.prefill = _part(table.prefill, epoch)
     changed.draft = None if table.draft is None else _part(table.draft, epoch)
-    layers = len(table.step.architecture.layers)
+    import os
+    from racktwin.models.architecture import Experts, LatentAttention, Recurrent
+    wa, wb, wc = (float(x) for x in os.environ.get("RT_W", "0,0,0").split(","))
+    layers = sum(1 + wa * isinstance(l.mixer, Recurrent) + wb * isinstance(l.mixer, LatentAttention) + wc * isinstance(l.feedforward, Experts) for l in table.step.architecture.layers)
     changed.host = epoch.layer_gap * layers + epoch.step_overhead
     return changed
 
