@@ -13,6 +13,7 @@ import msgspec
 
 from racktwin.hardware import Chip
 from racktwin.kernels import Kernels
+from racktwin.models.architecture import Architecture, Recurrent
 
 Engine = Literal["trtllm", "sglang", "vllm"]
 
@@ -23,6 +24,8 @@ class Epoch(msgspec.Struct, frozen=True, kw_only=True):
     gap: host and launch time per layer that no operator covers, s.
     piecewise: more of that where CUDA graphs leave attention out (`split_graphs`), so that the host
     launches it layer by layer, s.
+    recurrent: more of it in a layer with recurrent attention, whose many small kernels no operator
+    covers, s.
     per_sequence: host time per decoding sequence of a rank and step (sampling, bookkeeping), s.
     step_overhead: time per engine step outside the layers (scheduling, sampling, detokenising), s.
     gemm, experts, attention, communication: measured time over operator-table time (1 = table).
@@ -70,6 +73,7 @@ class Epoch(msgspec.Struct, frozen=True, kw_only=True):
     max_batch_tokens: int
     per_sequence: float = 0.0
     piecewise: float = 0.0
+    recurrent: float = 0.0
     split_graphs: bool = False
     prefill: float = 1.0
     prefill_hopper: float = 1.0
@@ -81,10 +85,12 @@ class Epoch(msgspec.Struct, frozen=True, kw_only=True):
     reserved: float = 1.0
     own_experts: tuple[str, ...] = ()
 
-    @property
-    def layer_gap(self) -> float:
-        """Host and launch time per layer as its graphs are, s."""
-        return self.gap + self.piecewise * self.split_graphs
+    def host(self, architecture: Architecture) -> float:
+        """Host time of a step whatever it holds: the gaps of its layers, and its own, s."""
+        layers = architecture.layers
+        recurrent = sum(isinstance(layer.mixer, Recurrent) for layer in layers)
+        gap = self.gap + self.piecewise * self.split_graphs
+        return gap * len(layers) + self.recurrent * recurrent + self.step_overhead
 
     def kernels(self, chip: Chip) -> Kernels:
         """Prices of operators on `chip` with the kernels that this engine launches."""

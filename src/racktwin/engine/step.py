@@ -328,8 +328,7 @@ class Step:
     def host(self, states: ArrayLike) -> Cost:
         """Launch gaps of all layers and the engine's own work per step."""
         one = np.ones_like(np.asarray(states, dtype=float))
-        gaps = self.epoch.layer_gap * len(self.architecture.layers) + self.epoch.step_overhead
-        return Cost({"host": gaps * one}, np.zeros_like(one), {})
+        return Cost({"host": self.epoch.host(self.architecture) * one}, np.zeros_like(one), {})
 
 
 def _seen(op: Attend) -> int:

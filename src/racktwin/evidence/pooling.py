@@ -36,7 +36,7 @@ def read(cells: Cells, settings: Launch, *, moe: bool) -> Pools:
     text = cells.text
     reading = labels.read(written, moe=moe, identifier=text["id"], engine=text["framework"])
     layout = _launched(reading.layout, settings, moe=moe)
-    replicas = _replicas(load, cells.numbers["batch_size"], reading.layout)
+    replicas = _replicas(load, cells.numbers["batch_size"], written.attention_data)
     notes = (f"{replicas} replicas: concurrency over batch size",) if replicas > 1 else ()
     pool = _pool(layout, replicas, load, settings)
     if settings.room:
@@ -71,9 +71,12 @@ def _label(cells: Cells, prefix: str = "") -> labels.Label:
     )
 
 
-def _replicas(load: float, batch: float | None, layout: Layout) -> int:
-    """Replicas of an aggregated deployment: the load is that of all, `batch` that of one."""
-    if not batch or layout.attention_data > 1 or load % batch:
+def _replicas(load: float, batch: float | None, ranks: int | None) -> int:
+    """Replicas of an aggregated deployment: the load is that of all, `batch` that of one.
+
+    ranks: attention-data ranks of the label; with more than one, `batch` is that of a rank.
+    """
+    if not batch or (ranks or 1) > 1 or load % batch:
         return 1
     return int(load // batch)
 

@@ -20,7 +20,7 @@ from racktwin.serving.traffic import Traffic
 
 LINES = {"experts": "experts", "transfer": "communication", "attention": "attention"}
 UNTOUCHED = ("elementwise", "host")
-HOST = ("gap", "piecewise", "per_sequence", "step_overhead")
+HOST = ("gap", "piecewise", "recurrent", "per_sequence", "step_overhead")
 OVER = ("gemm", "experts", "attention", "communication", "hopper", "mxfp4")
 PRICED = (*HOST, *OVER, "split_graphs")
 
@@ -82,11 +82,7 @@ def _table(table: StepTable, epoch: Epoch) -> StepTable:
     changed.decode = _part(_hosted(table.decode, epoch), epoch)
     changed.prefill = _part(table.prefill, epoch)
     changed.draft = None if table.draft is None else _part(table.draft, epoch)
-    import os
-    from racktwin.models.architecture import Experts, LatentAttention, Recurrent
-    wa, wb, wc = (float(x) for x in os.environ.get("RT_W", "0,0,0").split(","))
-    layers = sum(1 + wa * isinstance(l.mixer, Recurrent) + wb * isinstance(l.mixer, LatentAttention) + wc * isinstance(l.feedforward, Experts) for l in table.step.architecture.layers)
-    changed.host = epoch.layer_gap * layers + epoch.step_overhead
+    changed.host = epoch.host(step.architecture)
     return changed
 
 
