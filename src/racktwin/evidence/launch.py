@@ -16,7 +16,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     lengths: mean length over nominal length, 1. spread: see `Client`, 0 for what `lengths` says.
     waves: requests per client. kv: cache format.
     budget: tokens per step and rank, 0 for the engine's default; room: at least so many beside a
-    prompt and a token per client, 0 for no such rule. held, polled: steps.
+    prompt and a token per client, 0 for no such rule. held, polled, crowded: see `Client`.
     attention_data: whether every GPU of a replica keeps sequences of its own, experts over all.
     expert_parallel: whether the experts of a replica lie whole on its GPUs.
     version: of the engine, '' for what the row says.
@@ -35,6 +35,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     split_graphs: bool = False
     held: float = 0.0
     polled: float = 0.0
+    crowded: bool = False
     drafts: int = 0
     acceptance: float = 0.0
     fraction: float = 0.0

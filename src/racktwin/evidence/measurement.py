@@ -21,12 +21,14 @@ class Client(msgspec.Struct, frozen=True, kw_only=True):
 
     spread: width of the lengths of answers over their mean, 1 (uniform; 0: all equal).
     held: steps the launch script holds a prompt back; polled: steps between two looks at the queue.
+    crowded: whether the engine has one place less than there are clients.
     """
 
     waves: int = 10
     spread: float = 0.0
     held: float = 0.0
     polled: float = 0.0
+    crowded: bool = False
 
 
 class Doubt(msgspec.Struct, frozen=True):

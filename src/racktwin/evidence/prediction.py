@@ -47,9 +47,7 @@ def predict(measurement: Measurement, served: Served) -> Prediction:
     if pool is not None:
         slower = follow(measurement, reading(engine, step)) or loop
         waited = engine.prefill_wait + measurement.client.polled / 2
-        import os
-        floor = launching(engine, step.architecture)
-        added = engine.first_token + (max(0.0, floor - slower.alone) if 'RT_FLOOR' in os.environ else floor)
+        added = reply(engine, step.architecture)
         added += waited * loop.tpot * pool.speculation.tokens_per_step
     else:
         factor = engine.prefill_apart

@@ -117,6 +117,7 @@ def _measurement(
             spread=settings.spread or 2 * (1 - settings.lengths) / settings.lengths,
             held=settings.held,
             polled=settings.polled,
+            crowded=settings.crowded,
         ),
         ttft=_seconds(numbers["ttft_mean_ms"]),
         tpot=_seconds(numbers["tpot_mean_ms"]),

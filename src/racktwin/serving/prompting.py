@@ -29,12 +29,6 @@ def reading(epoch: Epoch, step: Step) -> float:
 
 def launching(epoch: Epoch, architecture: Architecture) -> float:
     """Host time of a prompt in layers with latent or recurrent attention, s."""
-    import os
-    kind = os.environ.get('RT_KIND', 'special')
-    if kind == 'all':
-        return len(architecture.layers) * epoch.launch
-    if kind == 'moe':
-        return sum(isinstance(l.feedforward, Experts) or isinstance(l.mixer, (LatentAttention, Recurrent)) for l in architecture.layers) * epoch.launch
     special = (LatentAttention, Recurrent)
     layers = sum(isinstance(layer.mixer, special) for layer in architecture.layers)
     return layers * epoch.launch

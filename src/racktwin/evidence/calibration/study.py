@@ -48,9 +48,10 @@ class Study:
             linear = linearised(self.scored, best, TPOT, "tpot")
             found = self._fit(TPOT, linear, "tpot", everything)
             best = applied(best, TPOT, found)
-        first = linearised(self.scored, best, TTFT, "ttft")
-        queued = np.array([each.limit != FREE for each in self.scored.predict(best)])
-        best = applied(best, TTFT, self._fit(TTFT, first, "ttft", ~queued))
+        for _ in range(6):
+            first = linearised(self.scored, best, TTFT, "ttft")
+            queued = np.array([each.limit != FREE for each in self.scored.predict(best)])
+            best = applied(best, TTFT, self._fit(TTFT, first, "ttft", ~queued))
         return linear, first, queued, best
 
     def _fit(

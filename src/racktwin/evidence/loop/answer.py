@@ -33,7 +33,6 @@ class Loop(msgspec.Struct, frozen=True):
     tpot: float
     median: float
     seat: float = 0.0
-    alone: float = 0.0
     later: float = 0.0
 
 
@@ -43,16 +42,13 @@ def answer(served: Served, measurement: Measurement, factor: float = 1.0) -> Loo
     factor: time of prompts over the tables', 1.
     """
     pool = measurement.serve
-    ranks = pool.replicas * pool.layout.attention_data if pool else 1
-    clients = max(1, round(measurement.concurrency / ranks))
+    ranks = pool.layout.attention_data if pool else 1
+    clients = max(1, round(measurement.concurrency / ranks / (pool.replicas if pool else 1)))
     if clients > LARGEST:
         return None
     found = requests(measurement.traffic, measurement.client, clients, ranks)
     if pool is not None:
-        how = _rank(served, pool, measurement, factor)
-        rank.run(found, how, clients)
-        alone = rank.loaded(how, 0.0, float(measurement.traffic.new))
-        return msgspec.structs.replace(_means(found), alone=alone)
+        rank.run(found, _rank(served, pool, measurement, factor), clients)
     else:
         pair.run(found, _pair(served, measurement, len(found.prompt)), clients)
     return _means(found)
@@ -69,16 +65,10 @@ def _means(found: Requests) -> Loop:
 
 def _rank(served: Served, pool: Pool, row: Measurement, factor: float) -> Rank:
     table, traffic, engine = served.tables["serve"], row.traffic, served.deployment.engine
-    limits = dict(data.load("closed_loop"))
-    import os
-    limits["tokens"] = float(os.environ.get("RT_TOK", limits["tokens"]))
-    limits["prompts"] = float(os.environ.get("RT_PR", limits["prompts"]))
-    whole = engine.engine == "trtllm"
-    if "RT_TOK_" + engine.engine in os.environ:
-        limits["tokens"] = float(os.environ["RT_TOK_" + engine.engine])
-    if "RT_PR_" + engine.engine in os.environ:
-        limits["prompts"] = float(os.environ["RT_PR_" + engine.engine])
-    uptake = min(float(pool.max_batch_tokens), limits["tokens"])
+    limits, whole = data.load("closed_loop"), engine.engine == "trtllm"
+    uptake, prompts = float(pool.max_batch_tokens), math.inf
+    if engine.mixed:
+        uptake, prompts = min(uptake, limits["tokens"]), float(limits["prompts"])
     part = _part(traffic, traffic.new if whole else uptake)
     reading = float(table.prefill.seconds(1.0, part, traffic.cached + (traffic.new - part) / 2))
     times = table.step.imbalance
@@ -89,9 +79,9 @@ def _rank(served: Served, pool: Pool, row: Measurement, factor: float) -> Rank:
     if table.draft is not None:
         decode = decode + table.draft.seconds(axis, traffic.decode_context)
     return Rank(
-        room=max(served.room("serve", pool, traffic)[0], 1.0),
+        room=_room(served, pool, row),
         uptake=uptake,
-        prompts=float(limits["prompts"]),
+        prompts=prompts,
         whole=whole,
         mixed=engine.mixed,
         queries=float(table.queries),
@@ -106,6 +96,14 @@ def _rank(served: Served, pool: Pool, row: Measurement, factor: float) -> Rank:
         sequences=axis,
         reading=np.ascontiguousarray(decode * times),
     )
+
+
+def _room(served: Served, pool: Pool, row: Measurement) -> float:
+    """Sequences that a rank holds."""
+    room = served.room("serve", pool, row.traffic)[0]
+    if row.client.crowded:
+        room = min(room, row.concurrency / pool.replicas / pool.layout.attention_data - 1)
+    return max(room, 1.0)
 
 
 def _part(traffic: Traffic, most: float) -> float:

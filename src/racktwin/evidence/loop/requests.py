@@ -21,10 +21,11 @@ MOST = 60_000  # requests of a loop
 class Requests(NamedTuple):
     """Of every request, in the order they are sent, one entry per array.
 
-    prompt, output: tokens; delay: s from the answer before it to its arrival. arrival, read,
-    seated, done: s, when it arrived, its prompt was read, a decode pool of its own had a place for
-    it (0 without one), its answer ended. The rest is room for heaps (keys: s, and decode steps)
-    and queues.
+    prompt, output: tokens; delay: s from the answer before it to its arrival; front: s that the
+    server in front of the engine is busy with it, one after the other. arrival, read, seated, done:
+    s, when it arrived there, its prompt was read, a decode pool of its own had a place for it (0
+    without one), its answer ended. The rest is room for heaps (keys: s, and decode steps) and
+    queues.
     """
 
     prompt: Floats
@@ -44,23 +45,24 @@ class Requests(NamedTuple):
 
 
 def requests(traffic: Traffic, client: Client, clients: int, ranks: int = 1) -> Requests:
-    """The requests of `clients` clients: lengths uniform around their means, fixed draws."""
+    """The requests of `clients` clients: lengths uniform around their means, fixed draws.
+
+    ranks: that have as many clients behind the same front.
+    """
+    measured = data.load("closed_loop")
     count = max(clients, min(clients * client.waves, MOST))
     draws = np.random.default_rng(SEED)
     shift, other = draws.random((2, count)) - 0.5
-    delays = draws.exponential(float(__import__("os").environ.get("RT_D", data.load("closed_loop")["delay"])), size=count)
-    prompt = np.round(traffic.new * (1 + min(client.spread, WIDEST) * shift))
+    delays = draws.exponential(measured["delay"], size=count)
+    prompt = np.maximum(np.round(traffic.new * (1 + min(client.spread, WIDEST) * shift)), 1.0)
     output = np.round(traffic.output * (1 + client.spread * other))
-    import os
-    f0, f1 = float(os.environ.get('RT_F0', 0)), float(os.environ.get('RT_F1', 0))
-    front = ranks * (f0 + f1 * np.maximum(prompt, 1.0))
     floats = [np.zeros(count) for _ in range(6)]
     ints = [np.zeros(count, np.int64) for _ in range(4)]
     return Requests(
-        prompt=np.maximum(prompt, 1.0),
+        prompt=prompt,
         output=np.maximum(output, 2.0),
         delay=delays,
-        front=front,
+        front=ranks * (measured["request"] + measured["token"] * prompt),
         arrival=floats[0],
         read=floats[1],
         done=floats[2],
