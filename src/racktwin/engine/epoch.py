@@ -40,7 +40,8 @@ class Epoch(msgspec.Struct, frozen=True, kw_only=True):
     (work on long texts, clocks under full load), 1; it does not slow down the others.
     prefill_hopper: more of that on Hopper, 1. prefill_experts: of models with routed experts, 1.
     prefill_apart: time of a prompt, wait and all, over its steps' where prefill has a pool, 1.
-    launch: host time that a layer with latent or recurrent attention adds to a prompt, s.
+    launch, launch_recurrent: host time that a layer with latent, or with recurrent attention, adds
+    to a prompt, s.
     first_token: time from the finished prefill to the first token at the client, aggregated, s.
     handover: that time where decode has a pool of its own (set-up, cache transfer), s.
     reserved: share of the answer still to come whose cache must be free to admit a request, 0..1.
@@ -80,6 +81,7 @@ class Epoch(msgspec.Struct, frozen=True, kw_only=True):
     prefill_experts: float = 1.0
     prefill_apart: float = 1.0
     launch: float = 0.0
+    launch_recurrent: float = 0.0
     handover: float = 0.0
     balance_wait: int = 0
     reserved: float = 1.0

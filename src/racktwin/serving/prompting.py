@@ -29,9 +29,10 @@ def reading(epoch: Epoch, step: Step) -> float:
 
 def launching(epoch: Epoch, architecture: Architecture) -> float:
     """Host time of a prompt in layers with latent or recurrent attention, s."""
-    special = (LatentAttention, Recurrent)
-    layers = sum(isinstance(layer.mixer, special) for layer in architecture.layers)
-    return layers * epoch.launch
+    mixers = [layer.mixer for layer in architecture.layers]
+    latent = sum(isinstance(each, LatentAttention) for each in mixers)
+    recurrent = sum(isinstance(each, Recurrent) for each in mixers)
+    return latent * epoch.launch + recurrent * epoch.launch_recurrent
 
 
 def reply(epoch: Epoch, architecture: Architecture) -> float:

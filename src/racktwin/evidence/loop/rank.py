@@ -114,7 +114,8 @@ def waits(rank: Rank, requests: Requests, head: int, tail: int, batch: int, held
 @inlined
 def ready(requests: Requests, free: float) -> float:
     """When the front has passed on the next request, s; free: when it can begin with it, s."""
-    return max(requests.coming[0], free) + requests.front[requests.comers[0]]
+    passed: float = max(requests.coming[0], free) + requests.front[requests.comers[0]]
+    return passed
 
 
 @compiled
