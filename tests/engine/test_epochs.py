@@ -8,6 +8,7 @@ import pytest
 from racktwin import catalog
 from racktwin.engine import epochs
 from racktwin.finding import BadInput
+from racktwin.models import model
 
 
 @pytest.mark.parametrize("name", catalog.names("epochs"))
@@ -62,3 +63,15 @@ def test_an_epoch_on_a_chip_with_experts_in_a_format() -> None:
     assert hopper.experts == pytest.approx(0.88)
     assert (blackwell.communication, blackwell.hopper, blackwell.experts) == (1.2, 1.0, 1.1)
     assert hopper.on("hopper", "mxfp4") == hopper
+
+
+def test_host_time_of_a_step_is_that_of_its_layers() -> None:
+    """Qwen3.5-397B: 60 layers, of which 45 recurrent; gpt-oss-120b: 36, none."""
+    plain = msgspec.structs.replace(
+        epochs.epoch("vllm-0.18"), gap=1e-5, piecewise=4e-6, recurrent=3e-5, step_overhead=1e-3
+    )
+    split = msgspec.structs.replace(plain, split_graphs=True)
+    dense, hybrid = (model(name).architecture for name in ("gpt-oss-120b", "qwen3.5-397b"))
+    assert plain.host(dense) == pytest.approx(36e-5 + 1e-3)
+    assert split.host(dense) == pytest.approx(36 * 1.4e-5 + 1e-3)
+    assert plain.host(hybrid) == pytest.approx(60e-5 + 45 * 3e-5 + 1e-3)

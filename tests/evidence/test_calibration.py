@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -20,7 +21,8 @@ from racktwin.serving.steady import Served
 from racktwin.serving.traffic import Traffic
 
 PER_SEQUENCE = 8e-6
-EVERY = TPOT[:3]  # constants that each epoch has its own value of
+NAMES = ("gap", "per_sequence", "communication")  # that each epoch has its own value of
+EVERY = tuple(each for name in NAMES for each in TPOT if each.name == name)
 START = np.array([constant.start for constant in EVERY])
 
 
@@ -149,6 +151,20 @@ def test_fitted_lines_are_rewritten_and_the_rest_stays(tmp_path: Path) -> None:
     assert "gap: {value: 1.25e-05, kind: measured" in path.read_text()
     changed = {line.split(":")[0] for old, line in zip(before, after, strict=True) if old != line}
     assert changed <= {constant.name for constant in TPOT + TTFT}
+
+
+def test_a_constant_that_nothing_moved_is_assumed(tmp_path: Path) -> None:
+    name = "trtllm-1.2"
+    path = tmp_path / f"{name}.yaml"
+    path.write_text((writing.EPOCHS / path.name).read_text())
+    found = started(TPOT + TTFT)
+    moved = msgspec.structs.replace(found[name], gap=20e-6)
+    writing.write({name: moved}, Counter({name: 70}), "2026-12-01", tmp_path)
+    kinds = {
+        line.partition(":")[0]: "kind: measured" in line for line in path.read_text().splitlines()
+    }
+    assert kinds["gap"]
+    assert not kinds["piecewise"]
 
 
 @pytest.mark.parametrize("engine", ["trtllm", "sglang", "vllm"])

@@ -48,6 +48,16 @@ def test_a_lone_client_has_the_times_of_the_steady_state(row: Measurement) -> No
     assert alone.ttft == pytest.approx(state.ttft, rel=0.06)  # which meets its own arrivals
 
 
+def test_with_a_place_less_than_clients_each_waits_for_another_s_answer(row: Measurement) -> None:
+    served = Served(deployment(row))
+    plain, crowded = (
+        with_client(row, served, 8.0, spread=0.2, crowded=each) for each in (False, True)
+    )
+    request = plain.ttft + row.traffic.steps * plain.tpot
+    assert 0.5 * request / 8 < crowded.ttft - plain.ttft < 1.5 * request / 8
+    assert crowded.tpot <= plain.tpot
+
+
 def test_steps_held_back_and_polled_are_waited(row: Measurement) -> None:
     served = Served(deployment(row))
     plain = with_client(row, served, 2.0, spread=0.2)

@@ -54,11 +54,13 @@ def write(constants: Constants, rows: Counter[str], date: str, folder: Path = EP
         if rows[name] < ENOUGH:
             kind, source = ("assumed", f"{SOURCE}, the mean of its engine")
         origin = f'kind: {kind}, source: "{source}", date: {date}'
+        unmoved = f'kind: assumed, source: "no published measurement shows it", date: {date}'
         for constant in TPOT + TTFT:
             if constant.only and name not in constant.only:
                 continue
             value = f"{getattr(found, constant.name):.3g}"
-            line = f"{constant.name}: {{value: {value}, {origin}}}"
+            moved = value != f"{constant.start:.3g}"
+            line = f"{constant.name}: {{value: {value}, {origin if moved else unmoved}}}"
             text, times = re.subn(rf"^{constant.name}: .*$", line, text, flags=re.M)
             if times != 1:
                 raise ValueError(f"{path}: {times} lines for {constant.name}")

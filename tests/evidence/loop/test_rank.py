@@ -40,10 +40,12 @@ def made(**changes: float | bool) -> Rank:
     return plain._replace(**changes)
 
 
-def sent(clients: int, waves: int, spread: float = 0.0, delay: float = 0.0) -> Requests:
+def sent(
+    clients: int, waves: int, spread: float = 0.0, delay: float = 0.0, front: float = 0.0
+) -> Requests:
     """Prompts of 1,000 tokens and answers of 101."""
     found = requests(Traffic(input=1000, output=101), Client(waves=waves, spread=spread), clients)
-    found.delay[:] = delay
+    found.delay[:], found.front[:] = delay, front
     return found
 
 
@@ -53,6 +55,19 @@ def test_one_client_waits_for_nobody() -> None:
     assert found.read - found.arrival == pytest.approx(HOST + 1000 * TOKEN)
     assert (found.done - found.read) / 100 == pytest.approx(HOST + TOKEN + READ)
     assert found.arrival[1:] - found.done[:-1] == pytest.approx(0.02)
+
+
+def test_the_front_passes_requests_on_one_after_the_other() -> None:
+    """It takes 0.5 s for each; a step of one prompt takes 0.11 s, and then decodes alone."""
+    found = sent(3, 1, front=0.5)
+    rank.run(found, made(), 3)
+    assert found.arrival == pytest.approx(0.0)
+    reading = HOST + 1000 * TOKEN
+    late = HOST + TOKEN + READ  # a decode step that is under way
+    first, *others = np.sort(found.read)
+    assert first == pytest.approx(0.5 + reading)
+    for passed, read in zip((1.0, 1.5), others, strict=True):
+        assert passed + reading <= read <= passed + reading + 3 * late
 
 
 def test_two_prompts_enter_a_step_and_a_third_rides_on_with_them() -> None:
