@@ -26,17 +26,17 @@ def test_a_calibration_changes_time_but_not_energy() -> None:
 
 
 def test_the_start_of_a_collective_is_slowed_by_itself() -> None:
-    found = cost.collective(priced(1.0, 5.0), 1.5, 2.0, 2.0)
+    found = cost.collective(priced(1.0, 5.0), 3.0, 2.0)
     assert found.parts["communication"].tolist() == [3.0, 6.0]  # 1 and 2 s, 3 times as long
-    assert found.parts["transfer"].tolist() == [0.0, 4.5]  # 3 s beyond, half as long again
+    assert found.parts["transfer"].tolist() == [0.0, 3.0]  # 3 s beyond, as the links have it
     assert found.joules.tolist() == [10.0, 50.0]
     assert found.evidence == {"communication": {SEEN}}
 
 
 def test_no_calibration_goes_below_the_least_time() -> None:
-    found = cost.collective(priced(1.0, 2.0, 4.0), 0.4, 1.0, 3.0, np.array([0.3, 0.9, 3.5]))
+    found = cost.collective(priced(1.0, 2.0, 4.0), 0.4, 3.0, np.array([0.3, 0.9, 3.5]))
     assert found.seconds.tolist() == [0.4, 0.9, 3.5]
-    assert found.parts["transfer"].tolist() == [0.0, 0.0, 0.4]
+    assert found.parts["transfer"].tolist() == [0.0, 0.0, 1.0]
 
 
 def test_parts_of_the_same_name_are_added_and_their_evidence_joined() -> None:

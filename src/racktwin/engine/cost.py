@@ -56,16 +56,13 @@ def of(part: str, priced: Priced, factor: float = 1.0) -> Cost:
     )
 
 
-def collective(
-    priced: Priced, factor: float, start: float, brief: float, least: ArrayLike = 0.0
-) -> Cost:
+def collective(priced: Priced, factor: float, brief: float, least: ArrayLike = 0.0) -> Cost:
     """A collective in two parts: `communication`, its first `brief` s, and `transfer` beyond.
 
-    factor: calibration of both, start: more of it on the first, 1; least: s that neither of them
-    goes below together.
+    factor: calibration of the first, 1; least: s that neither of them goes below together.
     """
     first = np.minimum(priced.seconds, brief)
-    beyond = (priced.seconds - first) * factor
-    first = np.maximum(first * factor * start, np.asarray(least, float) - beyond)
+    beyond = priced.seconds - first
+    first = np.maximum(first * factor, np.asarray(least, float) - beyond)
     parts = {"communication": first, "transfer": beyond}
     return Cost(parts, priced.joules, {"communication": frozenset([priced.evidence])})

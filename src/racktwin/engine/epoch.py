@@ -29,9 +29,9 @@ class Epoch(msgspec.Struct, frozen=True, kw_only=True):
     per_sequence: host time per decoding sequence of a rank and step (sampling, bookkeeping), s.
     step_overhead: time per engine step outside the layers (scheduling, sampling, detokenising), s.
     gemm, experts, attention, communication: measured time over operator-table time (1 = table).
-    hopper: communication on Hopper over that on Blackwell, where collectives also add the residual
-    and normalise and the kernel behind starts before they end, 1; over the first `brief` seconds of
-    each: those are gains of its ends, a longer one is bound by the links like its table, s.
+    communication counts for the first `brief` seconds of a collective, in which ranks meet; beyond,
+    the links bind it like its table, s. hopper: more of it on Hopper; on Blackwell collectives also
+    add the residual and normalise, and the kernel behind starts before they end, 1.
     mxfp4: more of `experts` where their weights are mxfp4 (one model was measured: that its routing
     is less even than the tables' and that engines have better kernels cannot be told apart), 1.
     prefill_wait: decode steps between the arrival of a request and its first token that are neither

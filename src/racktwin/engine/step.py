@@ -145,7 +145,7 @@ class Step:
     def _calibrated(self, priced: Priced, least: ArrayLike = 0.0) -> Cost:
         """A collective as the engine runs it; least: s that no calibration goes below."""
         epoch = self.epoch
-        return cost.collective(priced, epoch.communication, epoch.hopper, epoch.brief, least)
+        return cost.collective(priced, epoch.communication * epoch.hopper, epoch.brief, least)
 
     def _gather(self, size: Array, ranks: int) -> Priced:
         """All-gather and reduce-scatter of `size` bytes from each of `ranks` GPUs."""

@@ -18,8 +18,8 @@ from racktwin.evidence.measurement import Measurement
 from racktwin.serving.steady import Curve, Served
 from racktwin.serving.traffic import Traffic
 
-LINES = {"experts": "experts", "transfer": "communication", "attention": "attention"}
-UNTOUCHED = ("elementwise", "host")
+LINES = {"experts": "experts", "attention": "attention"}
+UNTOUCHED = ("elementwise", "host", "transfer")
 HOST = ("gap", "piecewise", "recurrent", "per_sequence", "step_overhead")
 OVER = ("gemm", "experts", "attention", "communication", "hopper", "mxfp4")
 PRICED = (*HOST, *OVER, "split_graphs")
