@@ -201,3 +201,24 @@ def test_later_releases_and_other_models(row: Row) -> None:
         ("fp8", 32768, 0, 0),
         ("bf16", 8192, 0, 0),
     ]
+
+
+def test_llama_8b_under_tensorrt_llm_1_0_had_a_place_less_than_clients(row: Row) -> None:
+    llama = {"model": "meta-llama/Llama-3.1-8B-Instruct", "framework_version": "1.0.0rc3"}
+    assert said(row, llama, H100).crowded
+    assert not said(row, llama, H100, model="Qwen/Qwen3-32B").crowded
+    assert not said(row, llama, H100, framework_version="1.1.0").crowded
+
+
+def test_batches_of_attention_data_ranks_are_no_replicas(row: Row) -> None:
+    """Such a label counts the sequences of a rank, also where vLLM's mean TP beside EP."""
+    label = {"tp_size": "4", "attention_dp_size": "4", "moe_tp_size": "1", "moe_ep_size": "16"}
+    load = {"concurrency": "64", "batch_size": "16"}
+    one = sheet.measurement({**row, **MINIMAX, **H100, **label, **load, "framework_version": ""})
+    assert one.serve is not None
+    assert one.serve.layout == Layout(tensor=4, expert=4)
+    assert one.serve.replicas == 1
+    whole = {**label, "attention_dp_size": "1", "moe_ep_size": "4"}
+    two = sheet.measurement({**row, **MINIMAX, **H100, **whole, **load, "framework_version": ""})
+    assert two.serve is not None
+    assert two.serve.replicas == 4
