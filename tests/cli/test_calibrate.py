@@ -42,7 +42,7 @@ def test_an_engine_is_fitted_kept_and_used(
     assert (code, err) == (0, "")
     assert max(len(line) for line in out.splitlines() if "/" not in line) <= 100
     for start in (
-        "my-cluster  vllm-0.18 as 12 points have it",
+        "my-cluster  vllm-0.16 as 12 points have it",
         "h200, minimax-m2.5, aggregated",
         "TPOT               12 ",
         "gap ",
