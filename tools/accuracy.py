@@ -35,21 +35,22 @@ all start at once, each sends its next request 10 ms after an answer, ten in all
 benchmark's own lengths. A request passes a server in front of the engine, 1 ms and 2 µs per token
 of its prompt, one after the other; where prompts ride in decode steps, two enter a step and 2,048
 tokens at most. Those five numbers hold for all rows, and were chosen on these same rows (the best
-of some forty settings), so they are in no fold. Three constants per engine epoch for TPOT (host time per layer and
-per sequence, collectives over their table) and three for TTFT (steps waited, prefill over its
-table, reply; with pools of their own: prefill, handover) are fitted on log errors, robustly, and
-shrunk towards their engine's value (`tools/calibrate.py`), which an epoch of fewer than ten rows
-takes as it is. Collectives are calibrated over their first 15 µs, in which ranks meet. Eight more
-hold for all releases of an engine (that on Hopper, experts in mxfp4, the gap where CUDA graphs
-leave attention out, that of recurrent layers; prefill on Hopper and with routed experts, launching
-latent and launching recurrent attention), and TensorRT-LLM 1.0 has one for matrix products, slower than those of today's tables.
-Rows of one engine, chip, model and precision err together, so n of them weigh as the square root of
-n. *Out of fold*: {folds} folds over whole curves (model, chip, engine version, precision, layout,
-lengths), so no row of a curve helps to predict another one. *Unseen*: every row of a chip, or of a
-model, left out of the fit. Errors are relative to the measured mean; bias is the median signed
-error. Layouts, cache formats and launch settings that rows do not state are inferred from public
-launch scripts and said with every row; doubted rows stand in
-`src/racktwin/evidence/data/suspicious.yaml` with the reason, and are never fitted.
+of some forty settings), so they are in no fold. Three constants per engine epoch for TPOT (host
+time per layer and per sequence, collectives over their table) and three for TTFT (steps waited,
+prefill over its table, reply; with pools of their own: prefill, handover) are fitted on log
+errors, robustly, and shrunk towards their engine's value (`tools/calibrate.py`), which an epoch
+of fewer than ten rows takes as it is. Collectives are calibrated over their first 15 µs, in which
+ranks meet. Eight more hold for all releases of an engine (that on Hopper, experts in mxfp4, the
+gap where CUDA graphs leave attention out, that of recurrent layers; prefill on Hopper and with
+routed experts, launching latent and launching recurrent attention), and TensorRT-LLM 1.0 has one
+for matrix products, slower than those of today's tables. Rows of one engine, chip, model and
+precision err together, so n of them weigh as the square root of n. *Out of fold*: {folds} folds
+over whole curves (model, chip, engine version, precision, layout, lengths), so no row of a curve
+helps to predict another one. *Unseen*: every row of a chip, or of a model, left out of the fit.
+Errors are relative to the measured mean; bias is the median signed error. Layouts, cache formats
+and launch settings that rows do not state are inferred from public launch scripts and said with
+every row; doubted rows stand in `src/racktwin/evidence/data/suspicious.yaml` with the reason, and
+are never fitted.
 """
 
 
