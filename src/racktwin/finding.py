@@ -11,6 +11,9 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+CLOSE, CLOSE_SHORT = 0.65, 0.5  # share of letters alike, from which a name may be meant
+SHORT = 3  # letters of a name, one of which weighs much
+
 
 class Finding(msgspec.Struct, frozen=True):
     """One fault in one place.
@@ -61,7 +64,8 @@ def gathered(faults: Sequence[BadInput], source: str) -> BadInput:
 def nearest(name: str, names: Iterable[str]) -> str | None:
     """The known name closest in spelling to `name`, or None when none is close."""
     known = {each.lower(): each for each in names}
-    close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
+    cutoff = CLOSE_SHORT if len(name) <= SHORT else CLOSE
+    close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=cutoff)
     return known[close[0]] if close else None
 
 

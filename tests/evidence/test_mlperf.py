@@ -9,6 +9,7 @@ import pytest
 
 from racktwin.evidence import mlperf
 from racktwin.evidence.measurement import deployment
+from racktwin.evidence.mlperf_config import Configurations
 from racktwin.finding import BadInput
 from racktwin.models.layout import Layout
 
@@ -89,6 +90,77 @@ def test_faulty_configurations_are_refused(
     found = mlperf.read(results, configs)
     assert not found.measurements
     assert key in {each.key for each in found.refused[0].findings}
+
+
+def formats(result: str, config: str, tmp_path: Path) -> tuple[str, str]:
+    given = CONFIG | {"precision": config, "kv_dtype": ""}
+    known = Configurations.read(write(tmp_path / "c.csv", tuple(given), given))
+    found = mlperf.measurement(RESULT | {"precision": result}, known)
+    return found.precision, found.kv
+
+
+@pytest.mark.parametrize("word", ["fp4", "nvfp4", "NVFP4", "modelopt_fp4"])
+def test_words_of_a_format_mean_one(word: str, tmp_path: Path) -> None:
+    assert formats(word, "fp8", tmp_path) == ("nvfp4", "fp8")
+    assert formats("", word, tmp_path) == ("nvfp4", "fp8")
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"), [("", "checkpoint"), ("FP8", "fp8"), ("bfloat16", "bf16"), ("awq", "int4")]
+)
+def test_other_formats_of_a_result(word: str, meant: str, tmp_path: Path) -> None:
+    assert formats(word, "", tmp_path)[0] == meant
+
+
+def test_an_unknown_format_of_a_result_is_a_finding(tmp_path: Path) -> None:
+    with pytest.raises(BadInput) as fault:
+        formats("nvfp5", "fp8", tmp_path)
+    assert [(each.key, each.line) for each in fault.value.findings] == [("precision", 1)]
+    assert "did you mean 'nvfp4'" in str(fault.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "listed"),
+    [
+        ("gb300", "NVIDIA GB300"),
+        ("GB300", "NVIDIA GB300"),
+        ("nvidia gb300", "NVIDIA GB300"),
+        ("H200", "NVIDIA H200-SXM-141GB"),
+        ("B200", "NVIDIA B200-SXM-180GB"),
+        ("NVIDIA B300", "NVIDIA B300-SXM-270GB"),
+        ("h100", "NVIDIA H100-SXM-80GB"),
+        ("NVIDIA H200-NVL-141GB", "NVIDIA H200-NVL-141GB"),
+        ("L40S", "L40S"),
+        ("", ""),
+    ],
+)
+def test_plain_chips_mean_the_listed_accelerator(text: str, listed: str) -> None:
+    assert mlperf.accelerator({"accelerator": text}) == listed
+
+
+def test_an_accelerator_read_as_another_is_said(tmp_path: Path) -> None:
+    known = Configurations.read(write(tmp_path / "c.csv", tuple(CONFIG), CONFIG))
+    plain = mlperf.measurement(RESULT | {"accelerator": "gb300"}, known)
+    listed = mlperf.measurement(RESULT, known)
+    assert plain.inferred[0] == "'gb300' read as NVIDIA GB300"
+    assert (plain.cluster, plain.pools) == (listed.cluster, listed.pools)
+    assert not any("read as" in each for each in listed.inferred)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "accelerator: is empty"),
+        (" ", "accelerator: is empty"),
+        ("NVIDIA L40S", "known: NVIDIA B200-SXM-180GB"),
+        ("NVIDIA H200-NVL-141GB", "did you mean 'NVIDIA H200-SXM-141GB'?"),
+    ],
+)
+def test_accelerators_nobody_knows(text: str, said: str, tmp_path: Path) -> None:
+    known = Configurations.read(write(tmp_path / "c.csv", tuple(CONFIG), CONFIG))
+    with pytest.raises(BadInput) as fault:
+        mlperf.measurement(RESULT | {"accelerator": text}, known)
+    assert said in str(fault.value)
 
 
 def test_queries_are_no_tokens(tmp_path: Path) -> None:

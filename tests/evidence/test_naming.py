@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from racktwin.evidence import data, naming, sheet
+from racktwin.evidence import completion, data, naming, sheet
 from racktwin.evidence.measurement import weights
-from racktwin.finding import BadInput
+from racktwin.finding import BadInput, Finding
 from racktwin.models.formats import FORMATS
 
 
@@ -44,6 +44,101 @@ def test_an_unknown_format_is_refused(
         sheet.measurement(published_row | {column: word})
     assert [each.key for each in fault.value.findings] == [column]
     assert near in fault.value.findings[0].message
+
+
+NOTHING = dict.fromkeys(naming.FORMATS, "")
+
+
+@pytest.mark.parametrize(
+    ("model", "stored"),
+    [
+        ("deepseek-ai/DeepSeek-R1", "fp8_block"),
+        ("DeepSeek R1 0528", "fp8_block"),
+        ("DeepSeek-R1-0528-FP4-v2", "nvfp4"),
+        ("nvidia/DeepSeek-V3.1-NVFP4", "nvfp4"),
+        ("moonshotai/Kimi-K2.5", "int4_g32"),
+        ("MiniMaxAI/MiniMax-M2.5", "fp8_block"),
+        ("openai/gpt-oss-120b", "mxfp4"),
+        ("GPT OSS 120B", "mxfp4"),
+        ("Qwen/Qwen3-32B", "bf16"),
+        ("Qwen3 32B FP8", "fp8"),
+        ("meta-llama/Llama-3.1-70B", "bf16"),
+    ],
+)
+def test_with_no_format_said_it_is_the_checkpoints(
+    published_row: dict[str, str], model: str, stored: str
+) -> None:
+    read = sheet.measurement(published_row | NOTHING | {"model": model})
+    assert read.precision == stored
+    own = weights(read)
+    assert stored in {own.experts, own.dense} | {own.dense.partition("_")[0]}
+    said = [each for each in read.inferred if each.startswith("precision empty")]
+    written = model.endswith("NVFP4") or model.startswith(("openai", "GPT"))
+    assert said == ([] if written else [f"precision empty: {stored}, as its checkpoint is"])
+
+
+def test_experts_alone_in_fp8_are_no_bf16(published_row: dict[str, str]) -> None:
+    row = published_row | NOTHING | {"model": "zai-org/GLM-4.5", "moe_quant_mode": "fp8"}
+    assert sheet.measurement(row).precision == "fp8"
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("NVIDIA GB300", "azure-nd-gb300-v6"),
+        ("nvidia gb200 nvl72", "azure-nd-gb200-v6"),
+        ("NVIDIA H200", "azure-nd-h200-v5"),
+        ("NVIDIA B200", "hgx-b200"),
+        ("B300 SXM", "hgx-b300"),
+        ("H100 SXM5", "azure-nd-h100-v5"),
+        ("NVIDIA H100 80GB HBM3", "azure-nd-h100-v5"),
+        ("NVIDIA B300 SXM6 AC", "hgx-b300"),
+        ("NVIDIA-H200_SXM", "azure-nd-h200-v5"),
+        ("DGX B200", "hgx-b200"),
+    ],
+)
+def test_spellings_of_a_system(published_row: dict[str, str], text: str, where: str) -> None:
+    read = completion.measurement(published_row | {"gpu_system": text})
+    assert read.cluster == where
+    assert any(each.startswith(f"gpu_system {text!r} read as") for each in read.inferred)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("H20O", "did you mean 'h200'?"),
+        ("NVIDIA B300 PCI", "did you mean 'b300"),
+        ("NVIDIA H200 NVL", "did you mean 'h200"),
+        ("MI300X", "known: h100_sxm"),
+        ("NVIDIA L40S", "known: h100_sxm"),
+    ],
+)
+def test_a_system_nobody_knows_gets_a_plausible_name(text: str, hint: str) -> None:
+    found = naming.system(text)
+    assert isinstance(found, Finding)
+    assert hint in found.message
+
+
+@pytest.mark.parametrize("text", ["aggregated", "Aggregate", "AGG", "agg", ""])
+def test_modes_in_any_case(published_row: dict[str, str], text: str) -> None:
+    assert completion.measurement(published_row | {"mode": text}).aggregated
+
+
+@pytest.mark.parametrize("text", ["disaggregated", "Disaggregate", "DISAGG"])
+def test_pools_of_their_own_in_any_case(published_row: dict[str, str], text: str) -> None:
+    pool = {"num_workers": "1", "tp_size": "4", "moe_tp_size": "4"}
+    pools = {f"{role}_{k}": v for role in ("prefill", "decode") for k, v in pool.items()}
+    read = completion.measurement(published_row | pools | {"mode": text})
+    assert not read.aggregated
+
+
+def test_another_mode_gets_the_words_that_are_allowed(published_row: dict[str, str]) -> None:
+    with pytest.raises(BadInput) as fault:
+        completion.measurement(published_row | {"mode": "split"})
+    (found,) = fault.value.findings
+    assert found.key == "mode"
+    words = ("agg", "aggregated", "aggregate", "disagg", "disaggregated", "disaggregate")
+    assert all(each in found.message for each in words)
 
 
 def test_a_word_means_one_format_that_has_a_size() -> None:

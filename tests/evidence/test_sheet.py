@@ -102,7 +102,7 @@ def test_precision_follows_the_checkpoint(one: Reader) -> None:
     assert one(model="meta-llama/Llama-3.1-70B", precision="fp8").precision == "fp8"
     blank = one(model="meta-llama/Llama-3.1-70B", precision="")
     assert blank.precision == "bf16"
-    assert "precision empty: bf16" in blank.inferred
+    assert "precision empty: bf16, as its checkpoint is" in blank.inferred
 
 
 def test_lengths_and_cache_come_from_the_launch_scripts(one: Reader) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from racktwin import models
+from racktwin.finding import BadInput
 from racktwin.models import identifier
 
 
@@ -36,11 +37,31 @@ from racktwin.models import identifier
         ("moonshotai/Kimi-K2-Thinking", "kimi-k2-thinking", "int4_g32"),
         ("XiaomiMiMo/MiMo-7B-RL", "mimo-7b", "bf16"),
         ("zai-org/GLM-4.6-FP8", "glm-4.6", "fp8"),
+        ("Kimi K2.5", "kimi-k2.5", "int4_g32"),
+        ("DeepSeek R1 0528", "deepseek-r1", "fp8_block"),
+        ("DeepSeek-R1-0528-FP4-v2", "deepseek-r1", "nvfp4"),
+        ("DeepSeek R1 0528 FP4", "deepseek-r1", "nvfp4"),
+        ("GPT OSS 120B", "gpt-oss-120b", "mxfp4"),
+        ("meta-llama/Llama 3.1  70B Instruct", "llama-3.1-70b", "bf16"),
     ],
 )
 def test_published_ids(published: str, name: str, precision: str) -> None:
     found = models.model(published)
     assert (found.name, found.precision.name) == (name, precision)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("Qwen3.5", "which of qwen3.5-122b, qwen3.5-27b, qwen3.5-35b, qwen3.5-397b?"),
+        ("lama-3.1-8b", "did you mean 'llama-3.1-8b'?"),
+        ("Claude", "`racktwin show models` lists them"),
+    ],
+)
+def test_an_unknown_name_gets_a_plausible_one(text: str, hint: str) -> None:
+    with pytest.raises(BadInput) as fault:
+        models.model(text)
+    assert hint in str(fault.value)
 
 
 def test_every_name_means_itself_in_every_format() -> None:

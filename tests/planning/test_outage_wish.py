@@ -177,7 +177,7 @@ def test_all_flags_are_looked_at() -> None:
         ),
         (
             "on_failure: ignore\n",
-            "line 1   on_failure: 'ignore' is not known; did you mean 'migrate'?",
+            "line 1   on_failure: 'ignore' is not known; known: migrate, retry",
         ),
         ("detection: .nan\n", "line 1   detection: "),
         ("- 1\n", "line 1   yaml: expected 'key: value' lines"),

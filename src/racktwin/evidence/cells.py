@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from racktwin.evidence import data
 from racktwin.evidence.condition import number
 from racktwin.finding import Finding
 
@@ -73,7 +74,8 @@ def _fault(column: str, text: str) -> str:
 def _load(text: Mapping[str, str], numbers: Mapping[str, float | None]) -> list[Finding]:
     findings = []
     if text["mode"] not in ("agg", "disagg"):
-        findings.append(Finding("mode", f"{text['mode'][:20]!r} is neither 'agg' nor 'disagg'"))
+        allowed = ", ".join(data.load("names")["modes"])
+        findings.append(Finding("mode", f"{text['mode'][:20]!r} is not known; one of {allowed}"))
     for column in ("isl", "osl", "concurrency"):
         value = numbers[column]
         if not text[column]:

@@ -16,6 +16,7 @@ from racktwin.evidence.condition import number
 from racktwin.evidence.measurement import Measurement
 from racktwin.finding import BadInput
 
+SPELLED = (("framework", "frameworks"), ("gpu_system", "spellings"), ("mode", "modes"))
 LENGTHS = re.compile(r"_(\d{1,7})x(\d{1,7})(?:_c(\d{1,6})(?:_|$))?")
 
 
@@ -44,7 +45,7 @@ def completed(row: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
 
 def _names(full: dict[str, str]) -> list[str]:
     notes = []
-    for column, aliases in (("framework", "frameworks"), ("gpu_system", "spellings")):
+    for column, aliases in SPELLED:
         meant = naming.spelled(aliases, full[column])
         if meant != full[column]:
             notes.append(f"{column} {full[column][:40]!r} read as {meant}")

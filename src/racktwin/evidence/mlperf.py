@@ -16,13 +16,13 @@ from typing import Any
 import msgspec
 
 from racktwin.engine import epochs
-from racktwin.evidence import data
+from racktwin.evidence import data, naming
 from racktwin.evidence.condition import matches, number
 from racktwin.evidence.measurement import Measurement
 from racktwin.evidence.mlperf_config import Configurations, benchmark
 from racktwin.evidence.sheet import Refusal, Sheet
 from racktwin.evidence.table import rows
-from racktwin.finding import BadInput, Finding, unknown
+from racktwin.finding import BadInput, Finding, nearest
 from racktwin.serving.lengths import Lengths
 from racktwin.serving.sessions import Class
 from racktwin.serving.traffic import Traffic
@@ -32,6 +32,7 @@ RESULTS = ("round", "submitter", "platform", "accelerator", "n_accelerators", "m
 SCENARIO = "Offline"
 ANCHOR = "deepseek-r1"
 INPUT_CV = 0.6  # of prompts, where no workload of the catalog says
+OWN = ("", "auto", naming.CHECKPOINT)  # cells that leave a format to the checkpoint
 BORROWED = "configuration not published"
 SOFTWARE = re.compile(r"(vllm|sglang|tensorrt[-_ ]llm) v?(\d+\.\d+(?:\.\d+)?)", re.IGNORECASE)
 ENGINES = {"vllm": "vllm", "sglang": "sglang"}
@@ -43,7 +44,7 @@ def read(results: str | Path, configs: str | Path) -> Sheet:
     known, names = Configurations.read(configs), data.load("mlperf")
     found, refused = [], []
     for line, row in rows(Path(results), RESULTS):
-        if row["scenario"] != SCENARIO or row["accelerator"] not in names["accelerators"]:
+        if row["scenario"] != SCENARIO or accelerator(row) not in names["accelerators"]:
             continue
         try:
             if row["model"] != ANCHOR or (known.of(row) or ("", "other"))[1]:
@@ -66,11 +67,12 @@ def measurement(row: Row, known: Configurations, line: int = 1, source: str = "r
     """
     names = data.load("mlperf")
     findings: list[Finding] = []
+    given, row = row["accelerator"], {**row, "accelerator": accelerator(row)}
     asked = names["benchmarks"].get(benchmark(row))
     if asked is None:
-        findings.append(unknown("model", row["model"], names["benchmarks"], line))
+        findings.append(_unknown("model", row["model"], names["benchmarks"], line))
     if row["accelerator"] not in names["accelerators"]:
-        findings.append(unknown("accelerator", row["accelerator"], names["accelerators"], line))
+        findings.append(_unknown("accelerator", given, names["accelerators"], line))
     found = None
     try:
         found = known.configured(row) if not findings else None
@@ -83,7 +85,8 @@ def measurement(row: Row, known: Configurations, line: int = 1, source: str = "r
         findings.append(Finding("value", "is no rate in Tokens/s", line))
     if findings or asked is None or found is None:
         raise BadInput(findings, source)
-    engine, effect = _engine(row), _effect(row)
+    engine, effect = _engine(row, line), _effect(row)
+    weights, kv = _formats(row, found.row, line)
     borrowed = any(each.startswith(BORROWED) for each in found.inferred)
     if borrowed and not engine.name.startswith("trtllm"):
         raise BadInput(
@@ -91,7 +94,8 @@ def measurement(row: Row, known: Configurations, line: int = 1, source: str = "r
         )
     scheduler = names["schedulers"].get(engine.name.partition("-")[0], "")
     how = scheduler and f"scheduler {scheduler}"
-    said = (*names["assumed"], *found.inferred, engine.how, effect.said, how)
+    read_as = given != row["accelerator"] and f"{given!r} read as {row['accelerator']}"
+    said = (read_as, *names["assumed"], *found.inferred, engine.how, effect.said, how)
     last = found.pools.get("serve") or found.pools["decode"]
     return Measurement(
         id=label(row),
@@ -100,8 +104,8 @@ def measurement(row: Row, known: Configurations, line: int = 1, source: str = "r
         system=row["accelerator"],
         cluster=names["accelerators"][row["accelerator"]],
         model=asked["model"],
-        precision=_precision(row, found.row),
-        kv=found.row.get("kv_dtype") or "fp8",
+        precision=weights,
+        kv=kv,
         fraction=number(found.row.get("kv_frac") or "") or 0.0,
         scheduler=scheduler,
         engine=engine.name,
@@ -115,6 +119,25 @@ def measurement(row: Row, known: Configurations, line: int = 1, source: str = "r
         curve=label(row),
         inferred=tuple(each for each in said if each),
     )
+
+
+def accelerator(row: Row) -> str:
+    """The listed accelerator that a result names, in any spelling ('gb300'); else as it stands."""
+    names, text = data.load("mlperf")["accelerators"], row["accelerator"].strip()
+    cluster = data.load("names")["systems"].get(naming.spelled("spellings", text), "")
+    alike = (each for each in names if each.lower() == text.lower())
+    same_chip = (each for each, where in names.items() if where == cluster)
+    return next(alike, next(same_chip, text))
+
+
+def _unknown(key: str, text: str, names: Mapping[str, Any], line: int) -> Finding:
+    """The finding for a name not among `names`; its vendor makes it no more alike."""
+    if not text.strip():
+        return Finding(key, "is empty", line)
+    found = {naming.bare(each): each for each in names}
+    if close := nearest(naming.bare(text), found):
+        return Finding(key, f"{text!r} is not known; did you mean {found[close]!r}?", line)
+    return Finding(key, f"{text!r} is not known; known: {', '.join(sorted(names))}", line)
 
 
 def lengths(name: str) -> Workload:
@@ -156,15 +179,23 @@ def _effect(row: Row) -> Effect:
     return Effect()
 
 
-def _precision(row: Row, config: Row) -> str:
-    said = row.get("precision") or config.get("precision") or ""
-    return {"fp4": "nvfp4", "fp8": "fp8", "bf16": "bf16"}.get(said, "checkpoint")
+def _formats(row: Row, config: Row, line: int) -> tuple[str, str]:
+    """Formats of the weights, 'checkpoint' where nobody says, and of the cache; BadInput."""
+    said = {
+        "precision": (row.get("precision") or "").strip() or config.get("precision") or "",
+        "kv_dtype": config.get("kv_dtype") or "",
+    }
+    faults = [naming.unknown_format(key, text) for key, text in said.items() if text not in OWN]
+    if found := [msgspec.structs.replace(each, line=line) for each in faults if each]:
+        raise BadInput(found)
+    weights, kv = ("" if each in OWN else naming.word(each) for each in said.values())
+    return weights or naming.CHECKPOINT, kv or "fp8"
 
 
-def _engine(row: Row) -> epochs.Match:
+def _engine(row: Row, line: int) -> epochs.Match:
     if found := SOFTWARE.search(row.get("software") or ""):
         return epochs.match(ENGINES.get(found[1].lower(), "trtllm"), found[2])
     known: Any = data.load("mlperf")["rounds"].get(row["round"])
     if known is None:
-        raise BadInput([unknown("round", row["round"], data.load("mlperf")["rounds"])])
+        raise BadInput([_unknown("round", row["round"], data.load("mlperf")["rounds"], line)])
     return epochs.match(known["engine"], known.get("version", ""), known.get("date", ""))

@@ -30,7 +30,7 @@ MEANT = {
 
 def find(text: str, known: Sequence[str]) -> tuple[str | None, str]:
     """The name among `known` that an id means, None if no single one; and the format it ends in."""
-    short = text.rpartition("/")[2].lower()[:LONGEST]
+    short = "-".join(text.rpartition("/")[2].lower()[:LONGEST].split())
     found = _match(short, known)
     if found is None and (ending := ENDING.search(short)):
         return _match(short[: ending.start()], known), _format(ending[0])

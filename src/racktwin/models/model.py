@@ -16,6 +16,8 @@ from racktwin.models.architecture import Architecture
 from racktwin.models.precision import Precision
 from racktwin.models.preset import preset
 
+MOST_NEAR = 6  # names that begin alike, in a finding
+
 
 class Model(msgspec.Struct, frozen=True, kw_only=True):
     """A model as it is published.
@@ -93,8 +95,12 @@ def _named(name: str) -> Model:
 
 
 def _unknown(name: str, known: list[str]) -> Finding:
-    close = nearest(name.rpartition("/")[2][: identifier.LONGEST], known)
+    short = "-".join(name.rpartition("/")[2][: identifier.LONGEST].lower().split())
+    begun = [each for each in known if len(short) > 3 and each.startswith(f"{short}-")]
+    close = nearest(short, known)
     hint = f"did you mean {close!r}?" if close else "`racktwin show models` lists them"
+    if begun:
+        hint = f"which of {', '.join(begun[:MOST_NEAR])}?"
     return Finding("model", f"{name[:80]!r} is not known; {hint} (or give a path to a config.json)")
 
 

@@ -29,7 +29,7 @@ CUBE = re.compile(r"^(\d{2,6})\^3$")
 LENGTHS = re.compile(r"^tp(\d{1,3}) (\d{1,6})/(\d{1,6})$")
 REQUESTS = re.compile(r"(\d{1,7}) requests")
 CLIENTS = re.compile(r"conc (\d{1,6})")
-FORMATS = {"FP8": "fp8", "FP4": "nvfp4", "BF16": "bf16"}
+FORMATS = ("fp8", "nvfp4", "bf16")  # that are priced
 TERA, KILO = 1e12, 1e3
 STREAMED = 1e10  # bytes of a stream that no cache holds
 KINDS = {"TFLOPS": "compute", "TB/s": "bandwidth", "tok/s total": "throughput", "kW": "power"}
@@ -86,9 +86,15 @@ def _where(given: Row) -> Cluster:
     raise BadInput([Finding("gpu", f"{given['gpu'][:40]!r} is no GPU of the catalog")])
 
 
+def _format(given: Row) -> str:
+    """The format of a row by the words of data/names.yaml, '' for none that is priced."""
+    said = naming.word(given["precision"]) or ""
+    return said if said in FORMATS else ""
+
+
 def _compute(given: Row, where: Cluster) -> Answer:
     shape = CUBE.match(given["workload"].strip())
-    format = FORMATS.get(given["precision"].strip().upper())
+    format = _format(given)
     findings = []
     if given["model"] != "GEMM":
         findings.append(Finding("model", f"{given['model'][:40]!r}: only GEMM is priced alone"))
@@ -116,7 +122,7 @@ def _throughput(given: Row, where: Cluster) -> Answer:
     load = LENGTHS.match(given["workload"].strip())
     served = naming.model(given["model"].strip())
     count = REQUESTS.search(given.get("config") or "")
-    format = FORMATS.get(given["precision"].strip().upper())
+    format = _format(given)
     findings = [served] if isinstance(served, Finding) else []
     if not load:
         message = f"{given['workload'][:40]!r} is not 'tpN INPUT/OUTPUT'"
