@@ -10,6 +10,7 @@ from racktwin.engine.deployment import Pool, Speculation
 from racktwin.evidence import label as labels
 from racktwin.evidence.cells import ROLES, Cells
 from racktwin.evidence.launch import Launch
+from racktwin.evidence.recipe import Run, launched
 from racktwin.finding import BadInput
 from racktwin.models.layout import Layout
 
@@ -125,6 +126,17 @@ def _disaggregated(cells: Cells, settings: Launch, load: float, *, moe: bool) ->
     if wide and cells.text["framework"] == "sglang":
         pools = {role: _expert_parallel(pool) for role, pool in pools.items()}
         notes.append("experts written as tensor-parallel over a wide attention-DP group: EP")
+    run = Run(
+        system=cells.text["gpu_system"],
+        precision=cells.text["precision"],
+        input=cells.whole("isl") or 0,
+        output=cells.whole("osl") or 0,
+        clients=round(load),
+        drafts=settings.drafts,
+    )
+    if cells.text["framework"] == "trtllm":
+        pools["prefill"], pools["decode"], note = launched(run, pools["prefill"], pools["decode"])
+        notes += [note] if note else []
     return Pools(pools, tuple(notes))
 
 
