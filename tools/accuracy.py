@@ -29,6 +29,8 @@ Written by `python tools/accuracy.py` on {date}; do not edit.
 
 {read:,} of {all:,} rows of published serving measurements say which deployment ran; {priced:,} of
 those ({share:.0f} %) are answered. The rest is refused: it does not say how many replicas ran.
+(`racktwin validate serving` answers four rows more, whose clients it infers, and tells queued rows
+apart; its figures differ from these by so much.)
 
 **Method.** Every row is its clients' closed loop, followed request by request (`evidence/loop`):
 all start at once, each sends its next request 10 ms after an answer, ten in all, with the
@@ -59,6 +61,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=TRUTH)
     asked = parser.parse_args()
+    if not asked.folder.is_dir():
+        parser.error(f"{asked.folder} is not there: give the folder of the published tables")
     study = Study(Scored.of(asked.folder / "serving_measured.csv"))
     rows = study.scored.rows
     folded = study.out_of_fold()
@@ -131,8 +135,8 @@ def _tables(
 
 def _last(offline: list[tuple[Measurement, SteadyState]]) -> list[str]:
     note = (
-        "DeepSeek-R1 Offline, not fitted. The mean input length is published nowhere (800 tokens"
-        " assumed); v5.1 software reached about half of what the kernels of the tables do."
+        "DeepSeek-R1 Offline. The mean input length is published nowhere (800 tokens assumed). Results"
+        " of v5.1 share one constant that was fitted to them (`tools/fit_rounds.py`); v6.0 shares none."
     )
     return ["## MLPerf inference", "", note, "", *page.offline(offline)]
 

@@ -14,6 +14,7 @@ from racktwin.evidence.condition import number
 from racktwin.evidence.drafting import drafted
 from racktwin.evidence.measurement import Client, Measurement
 from racktwin.evidence.pooling import BATCH
+from racktwin.evidence.recipe import Run, launched
 from racktwin.finding import BadInput, Finding
 from racktwin.models.layout import Layout
 from racktwin.serving.traffic import Traffic
@@ -49,6 +50,17 @@ def measurement(row: Row, line: int = 1, source: str = "row") -> Measurement:
     if findings:
         raise BadInput(findings, source)
     engine = _engine(row["framework"])
+    run = Run(
+        system=words[0],
+        precision="fp4" if "FP4" in row["precision"] else "fp8",
+        input=int(numbers["isl"] or 0),
+        output=int(numbers["osl"] or 0),
+        clients=round(numbers["concurrency"] or 0),
+        drafts=pools["decode"].speculation.tokens,
+    )
+    if not DECODE_BATCH.search(row["config"]):
+        pools["prefill"], pools["decode"], limits = launched(run, pools["prefill"], pools["decode"])
+        notes += [limits] if limits else []
     facts = data.load("inferencex")
     said = (*notes, engine.how, "lengths between 0.8 and 1.0 of nominal")
     return Measurement(
