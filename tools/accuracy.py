@@ -136,7 +136,7 @@ def _tables(
 def _last(offline: list[tuple[Measurement, SteadyState]]) -> list[str]:
     note = (
         "DeepSeek-R1 Offline. The mean input length is published nowhere (800 tokens assumed). All"
-        " results of v5.1 have one constant that was fitted to them (`tools/fit_rounds.py`), v6.0 none."
+        " of v5.1 have one constant that was fitted to them (`tools/fit_rounds.py`), v6.0 has none."
     )
     return ["## MLPerf inference", "", note, "", *page.offline(offline)]
 

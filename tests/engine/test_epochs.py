@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 import pytest
 
 from racktwin import catalog
 from racktwin.engine import epochs
+from racktwin.engine.epoch_check import faults
 from racktwin.finding import BadInput
 from racktwin.models import model
 
@@ -75,3 +78,40 @@ def test_host_time_of_a_step_is_that_of_its_layers() -> None:
     assert plain.host(dense) == pytest.approx(36e-5 + 1e-3)
     assert split.host(dense) == pytest.approx(36 * 1.4e-5 + 1e-3)
     assert plain.host(hybrid) == pytest.approx(60e-5 + 45 * 3e-5 + 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("constant", "value"),
+    [
+        ("piecewise", -1.0),
+        ("recurrent", -1e-3),
+        ("launch_recurrent", -0.5),
+        ("brief", -1.0),
+        ("communication", 0.0),
+        ("gap", 1e9),
+        ("memory_fraction", 1.7),
+        ("max_batch_tokens", 0),
+        ("reserved", 2.0),
+    ],
+)
+def test_constants_out_of_range_are_named(constant: str, value: float) -> None:
+    wrong = msgspec.structs.replace(epochs.epoch("vllm-0.19"), **{constant: value})
+    assert [each.key for each in faults(wrong)] == [constant]
+
+
+def test_a_family_nobody_knows_gets_the_nearest() -> None:
+    wrong = msgspec.structs.replace(epochs.epoch("vllm-0.19"), own_experts=("hoper",))
+    (found,) = faults(wrong)
+    assert "hopper" in str(found)
+
+
+def test_an_epoch_of_ones_own_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RACKTWIN_HOME", str(tmp_path))
+    (tmp_path / "epochs").mkdir()
+    text = (
+        "extends: vllm-0.19\nname: mine\n"
+        'piecewise: {value: -1, kind: assumed, source: "a test", date: 2026-11-30}\n'
+    )
+    (tmp_path / "epochs" / "mine.yaml").write_text(text)
+    with pytest.raises(BadInput, match="piecewise"):
+        epochs.epoch("mine")

@@ -232,3 +232,40 @@ def test_names_of_columns_do_not_depend_on_their_order(
         writer.writeheader()
         writer.writerow(published_row)
     assert sheet.read(path).measurements[0].gpus == 4
+
+
+def test_a_prediction_does_not_hang_on_how_a_row_is_spelled(one: Reader) -> None:
+    plain = one(framework="vllm", framework_version="0.19.0", model="MiniMaxAI/MiniMax-M2.5")
+    for other in (
+        {"model": "minimax-m2.5"},
+        {"model": "minimaxai/minimax-m2.5"},
+        {"framework_version": "v0.19.0"},
+        {"framework_version": "", "image": "vllm/vllm-openai:v0.19.0"},
+    ):
+        row = {"framework": "vllm", "framework_version": "0.19.0", "model": plain.model}
+        again = one(**{**row, **other})
+        assert (again.kv, again.pools, again.engine) == (plain.kv, plain.pools, plain.engine)
+
+
+def test_models_distilled_from_another_have_no_settings_of_its_own(one: Reader) -> None:
+    """MTP rules of DeepSeek-R1 made a Llama 70B faster than its weights can be read."""
+    day = {"measured_on": "2026-01-14", "framework_version": "1.1.0rc2.post2"}
+    found = one(**day, model="deepseek-ai/DeepSeek-R1-Distill-Llama-70B", tp_size="4")
+    assert found.serve is not None
+    assert found.serve.speculation.tokens == 0
+    teacher = one(**day, model="deepseek-ai/DeepSeek-R1")
+    assert teacher.serve is not None
+    assert teacher.serve.speculation.tokens == 3
+
+
+@pytest.mark.parametrize("written", ["17.04.2026", "04/17/2025", "20250401", "2026-04-31", "x"])
+def test_what_is_no_date_is_not_read_and_said(one: Reader, written: str) -> None:
+    bare = one(framework="vllm", framework_version="nightly", measured_on="")
+    odd = one(framework="vllm", framework_version="nightly", measured_on=written)
+    assert odd.engine == bare.engine
+    assert any("measured_on" in note for note in odd.inferred)
+
+
+def test_clients_beyond_what_engines_hold_take_no_memory(one: Reader) -> None:
+    most = [one(concurrency=f"{count}").serve for count in (100, 1500, 5000, 50_000)]
+    assert [pool.max_batch for pool in most if pool] == [512, 1500, 2048, 2048]

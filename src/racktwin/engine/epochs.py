@@ -9,6 +9,7 @@ import msgspec
 
 from racktwin import catalog
 from racktwin.engine.epoch import Epoch
+from racktwin.engine.epoch_check import faults
 from racktwin.finding import BadInput, Finding
 
 KIND = "epochs"
@@ -33,13 +34,20 @@ class _Release(msgspec.Struct, frozen=True):
 def epoch(name: str) -> Epoch:
     """The epoch called `name`: 'trtllm-1.3', an engine ('vllm': its newest), or a user's YAML."""
     if catalog.is_own(KIND, name):  # may be fitted again at any time
-        return catalog.load(KIND, name).build(Epoch, skip=EXTRA)
+        return _built(name)
     return _kept(name)
 
 
 @cache
 def _kept(name: str) -> Epoch:
-    return catalog.load(KIND, name).build(Epoch, skip=EXTRA)
+    return _built(name)
+
+
+def _built(name: str) -> Epoch:
+    found = catalog.load(KIND, name).build(Epoch, skip=EXTRA)
+    if wrong := list(faults(found)):
+        raise BadInput(wrong, f"engine {name}")
+    return found
 
 
 def names(engine: str = "") -> list[str]:

@@ -16,6 +16,7 @@ from racktwin.models.layout import Layout
 
 WIDE = 16  # attention-DP ranks from which SGLang's experts are expert-parallel, whatever the label
 BATCH = 512  # sequences per rank that launch scripts allow at least
+MOST = 2048  # that they allow at most: more clients wait, and take no memory
 
 
 class Pools(msgspec.Struct, frozen=True):
@@ -87,7 +88,7 @@ def _pool(layout: Layout, replicas: int, load: float, settings: Launch) -> Pool:
     pool = Pool(
         layout=layout,
         replicas=replicas,
-        max_batch=max(BATCH, share),
+        max_batch=min(max(BATCH, share), MOST),
         speculation=Speculation(tokens=settings.drafts, acceptance=settings.acceptance),
     )
     if settings.budget:

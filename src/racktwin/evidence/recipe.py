@@ -16,6 +16,10 @@ from racktwin.evidence.data import HERE
 from racktwin.evidence.table import rows
 
 FILE = HERE / "recipes.csv.gz"
+NUMBERS = (
+    *("isl", "osl", "concurrency", "prefill_num_workers", "decode_num_workers"),
+    *("prefill_gpus", "decode_gpus", "decode_attention_dp_size"),
+)
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -55,9 +59,7 @@ def recipe(run: Run, prefill: Pool, decode: Pool) -> Recipe | None:
 def _recipes() -> dict[tuple[object, ...], tuple[Recipe, ...]]:
     found: dict[tuple[object, ...], tuple[Recipe, ...]] = {}
     for _, row in rows(FILE, ("decode_batch",)):
-        names = ("isl", "osl", "concurrency", "prefill_num_workers", "decode_num_workers")
-        names = (*names, "prefill_gpus", "decode_gpus", "decode_attention_dp_size")
-        key = (row["gpu_system"], row["precision"], *(int(row[name]) for name in names))
+        key = (row["gpu_system"], row["precision"], *(int(row[name]) for name in NUMBERS))
         one = Recipe(
             batch=int(row["decode_batch"]),
             tokens=int(row["prefill_tokens"] or 0),

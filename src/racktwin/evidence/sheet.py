@@ -13,7 +13,7 @@ import msgspec
 
 from racktwin.engine import epochs
 from racktwin.evidence import cells as grid
-from racktwin.evidence import naming, pooling
+from racktwin.evidence import naming, pooling, series
 from racktwin.evidence.cells import Cells
 from racktwin.evidence.launch import Launch, launch
 from racktwin.evidence.measurement import Client, Measurement
@@ -58,11 +58,13 @@ def measurement(row: Mapping[str, str], line: int = 1, source: str = "row") -> M
     cells, findings = grid.read(row)
     served, where = naming.model(cells.text["model"]), naming.system(cells.text["gpu_system"])
     findings += [each for each in (served, where) if isinstance(each, Finding)]
-    settings = launch(naming.spoken(cells.text))
+    when, undated = series.day(cells.text["measured_on"])
+    said = series.spelled({**cells.text, "measured_on": when}, str(served))
+    settings = launch(said)
     try:
-        version = cells.text["framework_version"] or cells.text["image"].rpartition(":")[2]
-        version = version or settings.version
-        engine = epochs.match(cells.text["framework"], version, cells.text["measured_on"])
+        version = said["framework_version"] or settings.version
+        engine = epochs.match(cells.text["framework"], version, when)
+        engine = msgspec.structs.replace(engine, how=undated or engine.how)
     except BadInput as error:
         findings += error.findings
     faults = (naming.unknown_format(each, cells.text[each]) for each in naming.FORMATS)

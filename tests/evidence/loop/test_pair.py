@@ -67,3 +67,12 @@ def test_a_full_prefill_pool_answers_one_request_a_service_time() -> None:
     assert np.diff(np.sort(found.read)) == pytest.approx(SERVICE)
     steady = (found.read - found.arrival)[100:].mean()
     assert steady == pytest.approx(24 * SERVICE - 100 * STEP)  # Little's law
+
+
+def test_a_loop_of_days_comes_to_an_end() -> None:
+    """Sums of times lose the last digits; 30,000 tokens an answer and a slow step."""
+    found = sent(50, 10)
+    found.output[:] = 32_768.0
+    slow = made(500)._replace(step=np.array([97.0, 97.0]), service=np.array([1e5]))
+    pair.run(found, slow, 50)
+    assert np.all(found.done > found.read)

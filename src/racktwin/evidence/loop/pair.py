@@ -9,6 +9,8 @@ from racktwin.evidence.loop.heap import pop, push
 from racktwin.evidence.loop.rank import between
 from racktwin.evidence.loop.requests import Floats, Ints, Requests
 
+ROUNDING = 1e-9  # of tokens won: what sums of times lose must not stop them
+
 
 class Pair(NamedTuple):
     """How the pools work.
@@ -92,7 +94,7 @@ def run(requests: Requests, pair: Pair, clients: int) -> None:
                 requests.read[number] = now
                 requests.later[front] = number
                 front += 1
-        while batch > 0 and requests.ends[0] <= won + 1e-9:
+        while batch > 0 and requests.ends[0] <= won * (1 + ROUNDING) + ROUNDING:
             requests.done[requests.enders[0]] = now
             pop(requests.ends, requests.enders, batch)
             batch, ended = batch - 1, ended + 1
