@@ -14,7 +14,7 @@ from racktwin import catalog
 from racktwin.engine.epoch import Epoch
 from racktwin.engine.epochs import epoch
 from racktwin.evidence.calibration.calibration import TENTH, Calibration, band, calibrate
-from racktwin.evidence.calibration.keep import check_name, keep
+from racktwin.evidence.calibration.keep import check_name, keep, text
 from racktwin.evidence.calibration.own import Own
 from racktwin.evidence.calibration.points import read
 from racktwin.evidence.confidence import Interval, interval
@@ -133,6 +133,14 @@ def test_what_is_kept_is_an_engine_with_its_own_interval(fitted: Calibration) ->
     assert elsewhere.high >= shipped.high
 
 
+def test_what_no_point_shows_is_left_to_the_engine_it_extends(fitted: Calibration) -> None:
+    """Dense points under vLLM say nothing of recurrent layers or of drafts' hand-over."""
+    lines = text(fitted, "2026-11-30").splitlines()
+    keys = {line.partition(":")[0] for line in lines}
+    assert "gap" in keys
+    assert not keys & {"recurrent", "piecewise", "launch_recurrent", "handover"}
+
+
 def test_a_kept_file_without_its_errors_is_refused(fitted: Calibration) -> None:
     path = keep(fitted, "2026-12-01")
     path.write_text(path.read_text().split("calibrated:")[0])
@@ -208,6 +216,8 @@ def rows_of(path: Path) -> list[dict[str, str]]:
         ("tp_size", "7", "evenly; use 1, 2, 4, 8, 16, 32 or 64"),
         ("isl", "1024.5", "'1024.5' is no whole number of 1 or more"),
         ("concurrency", "0.5", "is below 1"),
+        ("osl", "1", "an answer of one token has no TPOT"),
+        ("concurrency", "60000", "are more clients than can be followed, 20,000"),
         ("precision", "fp\x008", "holds a character that is no text"),
         ("isl", "10\x0024", "holds a character that is no text"),
     ],

@@ -43,7 +43,8 @@ def text(found: Calibration, date: str) -> str:
     ]
     for each in found.constants:
         value = f"{getattr(found.epoch, each.name):.4g}"
-        lines.append(f"{each.name}: {{value: {value}, {origin}}}")
+        if value != f"{getattr(found.base, each.name):.4g}":  # else no point shows it
+            lines.append(f"{each.name}: {{value: {value}, {origin}}}")
     lines += [
         "calibrated:",
         f"  points: {_quoted(points)}",

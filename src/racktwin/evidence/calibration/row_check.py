@@ -12,6 +12,7 @@ import msgspec
 from racktwin.evidence import cells as grid
 from racktwin.evidence import naming
 from racktwin.evidence.condition import number
+from racktwin.evidence.loop.answer import LARGEST
 from racktwin.evidence.measurement import Measurement, deployment
 from racktwin.finding import Finding
 from racktwin.models.layout import check as check_layout
@@ -43,6 +44,11 @@ def cells(row: Mapping[str, str], line: int) -> Iterator[Finding]:
             message = f"{said[column][:20]!r} is no whole number of 1 or more"
             empty = "" if column in grid.LOAD else "; leave empty what you do not set"
             yield Finding(column, message + empty, line)
+    if said["tpot_mean_ms"] and number(said["osl"]) == 1:
+        yield Finding("osl", "is 1: an answer of one token has no TPOT", line)
+    if (number(said["concurrency"]) or 0) > LARGEST:
+        message = f"{said['concurrency'][:20]} are more clients than can be followed, {LARGEST:,}"
+        yield Finding("concurrency", message, line)
     yield from _words(said, line)
 
 
