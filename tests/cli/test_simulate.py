@@ -397,7 +397,7 @@ def test_deployments_that_cannot_stand_side_by_side(
         ((*LENGTHS, "--rate", "nan/s"), "--rate"),
         (("--input", "5"), "--input and --output go together"),
         ((*LOAD, "--fail", "serve:4@1s"), "--fail: serve:4: serve has replica 0 to 3"),
-        ((*LOAD, "--scope", "copies"), "--scope: 'copies' is not known; did you mean 'copy'?"),
+        ((*LOAD, "--scope", "copies"), "--scope: 'copies' is not known; known: copy, deployment"),
         ((*LOAD, "--router", "least"), "--router: 'least' is not known; did you mean 'least_kv'"),
         ((*LOAD, "--definitions", "vlm"), "did you mean 'vllm'"),
         ((*LOAD, "--class", "a:ttf=1s"), "--class: 'ttf' is not known; did you mean 'ttft'"),

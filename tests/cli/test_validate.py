@@ -60,6 +60,35 @@ def test_lines_fit_a_hundred_columns(capsys: pytest.CaptureFixture[str], table: 
         assert all(len(line) <= 100 for line in out.splitlines() if not line.startswith("of /"))
 
 
+def test_cells_that_are_no_positive_number_are_counted(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "rows.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(ROW))
+        writer.writeheader()
+        writer.writerow(ROW | {"ttft_mean_ms": "-1", "tpot_mean_ms": "nan"})
+    _, out, _ = run(capsys, "serving", "--points", str(path))
+    assert out.startswith("serving  1 row: 1 answered, 0 refused\n")
+    assert "not scored, since no positive number: 2 measured cells" in out
+    answer = json.loads(run(capsys, "serving", "--points", str(path), "--json")[1])
+    assert (answer["unscored"], answer["all"][0]["scored"]) == (2, 0)
+
+
+def test_the_next_reasons_are_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """All of them up to seventeen, and of more how many there are."""
+    for count, rest in ((17, ""), (19, "3  of 3 other reasons")):
+        path = tmp_path / "rows.csv"
+        with path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(ROW))
+            writer.writeheader()
+            writer.writerows(ROW | {"model": f"{'xyz'[i % 3] * (i + 9)}"} for i in range(count))
+        _, out, _ = run(capsys, "serving", "--points", str(path))
+        assert out.count("is not known") == min(count, 17 if not rest else 16)
+        assert rest in out
+        assert ("other reason" in out) == bool(rest)
+
+
 def test_unmeasured_rows_are_predicted_and_not_scored(
     capsys: pytest.CaptureFixture[str], table: str, tmp_path: Path
 ) -> None:
@@ -155,7 +184,7 @@ def test_all_sets_on_one_screen(
 
 def test_the_head_adds_up_and_no_reason_stands_twice(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, "collectives")
-    head = " ".join(out.split("figure")[0].replace(",", "").split())
+    head = " ".join(re.split("figure|not scored", out)[0].replace(",", "").split())
     rows, answered, doubted, refused, twice = map(int, re.findall(r"\d+", head))
     assert rows == answered + refused + twice
     assert doubted < answered

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from racktwin.cli.console import table
 from racktwin.cli.validate_screen import TITLES
+from racktwin.evidence.amount import amount
 from racktwin.evidence.calibration.calibration import Calibration
 
 ERRORS = ("before", "after", "left out")
@@ -22,8 +23,9 @@ MOST_NOTES = 6
 def screen(found: Calibration, kept: str) -> Iterator[RenderableType]:
     """The parts of the screen, top to bottom."""
     points = found.points
-    count = f"{len(points.rows):,} points"
-    yield Text.assemble((found.epoch.name, "bold"), f"  {found.base.name} as {count} have it")
+    count = amount(len(points.rows), "point")
+    verb = "has" if len(points.rows) == 1 else "have"
+    yield Text.assemble((found.epoch.name, "bold"), f"  {found.base.name} as {count} {verb} it")
     yield Text(f"of {points.file}", no_wrap=True)
     yield ", ".join((*found.chips, *found.models, *found.roles))
     yield ""
@@ -34,7 +36,8 @@ def screen(found: Calibration, kept: str) -> Iterator[RenderableType]:
     yield "errors are means of |predicted / measured - 1|; left out: of points the fit did not see"
     yield f"({found.held}); the 80 % interval is made of those"
     if points.unmeasured:
-        yield f"note: {points.unmeasured:,} rows without a measured TPOT were not used"
+        rows = amount(points.unmeasured, "row")
+        yield f"note: {rows} without a measured TPOT not used"
     for note in points.notes[:MOST_NOTES]:
         yield f"note: {note}"
     yield Text(f"kept {_short(kept)}", no_wrap=True)

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from racktwin.cli.azure_curve import curve
 from racktwin.cli.console import table
+from racktwin.evidence.amount import amount
 from racktwin.evidence.error import Errors
 from racktwin.evidence.validation.point import Validation
 from racktwin.evidence.validation.sweep import SHIPPED
@@ -34,7 +35,7 @@ HELD = {
     "left out": "predicted from the table without the point",
 }
 MOST_GROUPS = 24  # lines of one trait
-MOST_REASONS = 8
+MOST_REASONS = 16
 MOST_NOTES = 6
 LONGEST = 88  # characters of a reason
 COLUMNS = ("rows", "mean", "median", "p90", "bias", "80 % hold", "width")
@@ -78,11 +79,15 @@ def _head(validation: Validation, found: Summary) -> Iterator[RenderableType]:
     rows = len(validation.points)
     doubted = f" ({found.doubted:,} doubted)" if found.doubted else ""
     counts = [f"{found.everything.answered:,} answered{doubted}", f"{found.refused:,} refused"]
-    counts += [f"{found.repeated:,} stand twice"] if found.repeated else []
+    twice = "stands twice" if found.repeated == 1 else "stand twice"
+    counts += [f"{found.repeated:,} {twice}"] if found.repeated else []
     title = (validation.set, "bold")
     shipped = validation.source == SHIPPED
     of = f" of {SHIPPED}" if shipped else ""
-    yield Text.assemble(title, f"  {rows:,} rows{of}: {', '.join(counts)}")
+    yield Text.assemble(title, f"  {amount(rows, 'row')}{of}: {', '.join(counts)}")
+    if validation.unscored:
+        cells = amount(validation.unscored, "measured cell")
+        yield f"not scored, since no positive number: {cells}"
     if not shipped:
         yield Text(f"of {validation.source}", no_wrap=True)
 
@@ -173,9 +178,11 @@ def _remarks(validation: Validation, found: Summary) -> Iterator[RenderableType]
         told: Counter[str] = Counter()
         for text, count in found.reasons:
             told[text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."] += count
-        for text, count in told.most_common(MOST_REASONS):
+        shown = told.most_common(MOST_REASONS + (len(told) == MOST_REASONS + 1))
+        for text, count in shown:
             yield f"{count:7,}  {text}"
-        if rest := told.total() - sum(count for _, count in told.most_common(MOST_REASONS)):
-            yield f"{rest:7,}  other reasons: points.csv of --out names each"
+        if rest := told.total() - sum(count for _, count in shown):
+            other = amount(len(told) - len(shown), "other reason")
+            yield f"{rest:7,}  of {other}: points.csv of --out names each"
     for note in validation.notes[:MOST_NOTES]:
         yield f"note: {note}"

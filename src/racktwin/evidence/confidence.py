@@ -15,6 +15,7 @@ import msgspec
 from racktwin import catalog
 from racktwin.estimate import Estimate
 from racktwin.evidence import data
+from racktwin.evidence.amount import amount
 from racktwin.evidence.data import HERE
 from racktwin.evidence.measurement import Figure
 from racktwin.evidence.table import rows
@@ -112,7 +113,8 @@ def interval(
     own = _own(epoch) if epoch else None
     if own is None:
         return found
-    band, points = own.intervals[figure], f"{own.intervals[figure].rows} points of {epoch}"
+    band = own.intervals[figure]
+    points = f"{amount(band.rows, 'point')} of {epoch}"
     away = [
         name
         for name, known in ((chip, own.chips), (model, own.models), (role, own.roles))
@@ -168,10 +170,11 @@ def _shipped(figure: Figure, named: dict[str, str], regime: str, fold: int | Non
     if not model or model in measured:
         return _worded(found, chip)
     left = _unseen(figure, "model", fold)
+    rows = amount(left.rows, "row")
     return Interval(
         min(found.low, left.low, 1.0),
         max(found.high, left.high, 1.0),
-        f"{model} was never measured: errors of {left.rows:,} rows whose model was left out",
+        f"{model} was never measured: errors of {rows} whose model was left out",
     )
 
 
@@ -194,10 +197,12 @@ def _unseen(figure: Figure, what: str, fold: int | None) -> Kind:
 
 def _worded(kind: Kind, chip: str) -> Interval:
     if kind.unseen:
-        start = f"{chip} was never measured: errors of {kind.rows:,} rows whose chip was left out"
+        rows = amount(kind.rows, "row")
+        start = f"{chip} was never measured: errors of {rows} whose chip was left out"
     else:
         names = (kind.chip, kind.engine, kind.model, kind.role, kind.regime)
-        start = f"{kind.rows} measured {' '.join(each for each in names if each)} points"
+        of = " ".join(each for each in names if each)
+        start = amount(kind.rows, f"measured {of} point")
     text = f"{start} ({_spread(kind.low, kind.high)})"
     return Interval(min(kind.low, 1.0), max(kind.high, 1.0), text)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from racktwin.engine.deployment import Pool
+from racktwin.evidence.amount import amount
 from racktwin.evidence.condition import number
 from racktwin.evidence.drafting import drafted
 from racktwin.evidence.table import rows
@@ -73,7 +74,7 @@ class Configurations(msgspec.Struct, frozen=True):
         pool = _pool(row, findings)
         size = pool.layout.gpus if pool else 1
         if gpus % size:
-            text = f"{size} GPUs of a replica do not divide {gpus:.0f} GPUs"
+            text = f"{size} GPUs of a replica do not divide {amount(int(gpus), 'GPU')}"
             findings.append(Finding("tp", text))
         if findings or pool is None:
             raise BadInput(findings)
@@ -98,7 +99,7 @@ class Configurations(msgspec.Struct, frozen=True):
             main = {**row, **{k: v for k, v in part.items() if v and not row.get(k)}}
         whole = sum(pool.gpus for pool in pools.values())
         if whole and gpus % whole and not findings:
-            text = f"{whole} GPUs of the workers do not divide {gpus} GPUs"
+            text = f"{whole} GPUs of the workers do not divide {amount(gpus, 'GPU')}"
             findings.append(Finding("n_accelerators", text))
         if findings:
             raise BadInput(findings)

@@ -43,6 +43,34 @@ def answer(tmp_path: Path) -> Answer:
     return run
 
 
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("1G", 2**30), ("1GB", 2**30), ("256MB", 2**28), ("256m", 2**28), ("4k", 2**12)],
+)
+def test_sizes_are_written_as_nccl_tests_writes_them(answer: Answer, text: str, size: int) -> None:
+    asked, plain = answer(bytes_or_tokens=text), answer(bytes_or_tokens=str(size))
+    assert asked.columns["predicted_us"] == plain.columns["predicted_us"] != ""
+    assert f"{text!r} read as {size} bytes" in asked.evidence
+    assert "read as" not in plain.evidence
+
+
+@pytest.mark.parametrize("text", ["17 GB", "1Gb/s", "4x", "k", "9999T", "8-16M"])
+def test_sizes_that_say_nothing_certain_are_refused(answer: Answer, text: str) -> None:
+    assert answer(bytes_or_tokens=text).reason == f"bytes_or_tokens: {text!r} is no number of bytes"
+
+
+@pytest.mark.parametrize("text", ["-3", "nan", "0", "n/a", "inf"])
+def test_a_cell_that_is_no_positive_number_is_not_scored(
+    tmp_path: Path, answer: Answer, text: str
+) -> None:
+    point = answer(latency_us=text, busbw_GBps=text)
+    assert [each.measured for each in point.values] == [None, None]
+    assert all(each.inside is None for each in point.values)
+    assert collectives(tmp_path / "rows.csv").unscored == 2
+    answer(latency_us=" ", busbw_GBps="")
+    assert collectives(tmp_path / "rows.csv").unscored == 0
+
+
 def test_bus_bandwidth_is_that_of_nccl_tests(answer: Answer) -> None:
     point = answer()
     time, busbw = (float(point.columns[name]) for name in ("predicted_us", "predicted_busbw_GBps"))

@@ -7,13 +7,21 @@ from pathlib import Path
 import msgspec
 
 from racktwin.evidence import inferencex
-from racktwin.evidence.condition import number
+from racktwin.evidence.amount import amount
 from racktwin.evidence.confidence import Interval, interval
 from racktwin.evidence.measurement import Measurement
 from racktwin.evidence.prediction import predict
 from racktwin.evidence.table import rows
 from racktwin.evidence.validation import collectives, figures
-from racktwin.evidence.validation.point import Point, Track, Validation, Value, cell, untracked
+from racktwin.evidence.validation.point import (
+    Point,
+    Track,
+    Validation,
+    Value,
+    cell,
+    positive,
+    untracked,
+)
 from racktwin.evidence.validation.serving import MILLI, Priced, traits
 from racktwin.evidence.validation.sweep import SHIPPED, Answer, Form, Row, sweep
 from racktwin.finding import BadInput, Finding
@@ -34,6 +42,7 @@ FORMS = {
         needed=CURVE,
         known=(*CURVE, *MEASURED, *OTHER),
         added=ADDED,
+        measured=("tok_s_per_gpu", "ttft_ms", "tpot_ms"),
         by=BY,
     ),
     "figures": Form(
@@ -42,6 +51,7 @@ FORMS = {
         needed=SINGLE,
         known=(*SINGLE, "framework", "config", "primary_or_secondary", *OTHER),
         added=ADDED,
+        measured=("value",),
         by=BY,
     ),
     "collectives": msgspec.structs.replace(collectives.FORM, set="azure", added=ADDED, by=BY),
@@ -69,6 +79,7 @@ def azure(
         added=ADDED,
         by=BY,
         points=tuple(point for each in parts for point in each.points),
+        measured=tuple(dict.fromkeys(name for each in parts for name in each.measured)),
     )
 
 
@@ -128,7 +139,7 @@ def _on_curve(given: Row, line: int, priced: Priced) -> Point:
         for each in (
             _band(row, chip, "tpot").text,
             short,
-            f"read as {row.engine}, {row.precision}, {row.gpus} GPUs",
+            f"read as {row.engine}, {row.precision}, {amount(row.gpus, 'GPU')}",
             f"inferred: {', '.join(row.inferred)}",
         )
         if each
@@ -164,5 +175,5 @@ def _value(figure: str, value: float, band: Interval, measured: str) -> Value:
         value=value,
         low=value * band.low,
         high=value * band.high,
-        measured=number(measured or "") or None,
+        measured=positive({figure: measured or ""}, figure),
     )

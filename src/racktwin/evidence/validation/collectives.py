@@ -22,6 +22,7 @@ from racktwin.evidence.validation.point import (
     Validation,
     Value,
     cell,
+    positive,
     untracked,
 )
 from racktwin.evidence.validation.sweep import Form, Row, sweep
@@ -46,6 +47,7 @@ FORM = Form(
         *("primary_or_secondary", "source", "notes"),
     ),
     added=ADDED,
+    measured=("latency_us", "busbw_GBps"),
     by=("chip", "operation"),
 )
 MORE = ("collectives_nccl_aiconfigurator.csv.gz", "exchanges.csv.gz")
@@ -54,6 +56,8 @@ MICRO, GIGA = 1e6, 1e-9
 MOST_RANKS = 100_000
 CONTRADICTS = 1.25  # ratio from which a row's time and bandwidth cannot both hold
 MOST_BYTES = 1e15
+SUFFIXED = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)([kmgt])(?:i?b)?", re.IGNORECASE)  # '256M', '1GB'
+POWERS = {"k": 1, "m": 2, "g": 3, "t": 4}  # of 1,024, as nccl-tests reads them
 TOKENS = re.compile(r"(\d{1,9}) tok(?:ens/rank)? x (\d{1,6}) top(\d{1,4})(?: of (\d{1,6}))?")
 NODES = re.compile(r"\b(\d{1,5}) nodes\b")
 SYSTEM = re.compile(r"systems/data/([a-z0-9_]+)/")
@@ -91,9 +95,9 @@ def collectives(
 def answer(given: Row, line: int) -> Point:
     """The prediction of one row."""
     row = _asked(given)
-    held = None
+    held, size_said = None, ""
     if row.name in OPERATIONS:
-        size = _size(given)
+        size, size_said = _size(given)
         run = getattr(network, row.name)
         price = run(size, row.place, row.where, way=row.way)
         seconds = float(price.seconds)
@@ -105,7 +109,7 @@ def answer(given: Row, line: int) -> Point:
     else:
         price, held = _exchanged(given, row)
         seconds, busbw = float(price.seconds), None
-    evidence = "; ".join([str(price.evidence), *row.noted])
+    evidence = "; ".join(each for each in (str(price.evidence), *row.noted, size_said) if each)
     columns = {
         "predicted_us": cell(seconds * MICRO),
         "predicted_busbw_GBps": cell(busbw),
@@ -146,8 +150,7 @@ def _values(
     held: the time without the row's own size, us.
     """
     time, busbw = found
-    measured = number(given.get("latency_us") or "") or None
-    rate = number(given.get("busbw_GBps") or "") or None
+    measured, rate = positive(given, "latency_us"), positive(given, "busbw_GBps")
     doubt = ""
     if measured and rate and busbw is not None:
         said = rate * measured / (busbw * time)  # bytes over bytes
@@ -244,14 +247,20 @@ def _ranks(given: Row, where: Cluster | None, findings: list[Finding], noted: li
     return int(value)
 
 
-def _size(given: Row) -> float:
-    """Bytes of a collective; words as in '17 GB', counts of tokens and ranges are refused."""
+def _size(given: Row) -> tuple[float, str]:
+    """Bytes of a collective, and how they were read where that is no plain number.
+
+    Words as in '17 GB', counts of tokens and ranges are refused.
+    """
     text = next(((given.get(name) or "").strip() for name in SIZES if given.get(name)), "")
-    value = number(text)
+    value, said = number(text), ""
+    if found := SUFFIXED.fullmatch(text):
+        value = float(found[1]) * 1024 ** POWERS[found[2].lower()]
+        said = f"{text!r} read as {value:.0f} bytes, as nccl-tests counts"
     if value is None or not 0 < value <= MOST_BYTES:
         message = f"{text[:30]!r} is no number of bytes" if text else "is empty"
         raise BadInput([Finding("bytes_or_tokens" if SIZES[0] in given else "bytes", message)])
-    return value
+    return value, said
 
 
 def _operation(name: str) -> Operation:

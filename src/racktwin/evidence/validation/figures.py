@@ -10,11 +10,12 @@ import msgspec
 from racktwin.engine.deployment import Deployment, Pool
 from racktwin.engine.epochs import epoch
 from racktwin.evidence import data, inferencex, naming
+from racktwin.evidence.amount import amount
 from racktwin.evidence.condition import number
 from racktwin.evidence.data import HERE
 from racktwin.evidence.pooling import BATCH
 from racktwin.evidence.table import rows
-from racktwin.evidence.validation.point import Point, Value, cell
+from racktwin.evidence.validation.point import Point, Value, cell, positive
 from racktwin.evidence.validation.serving import Priced
 from racktwin.evidence.validation.sweep import Row
 from racktwin.finding import BadInput, Finding, nearest
@@ -62,7 +63,7 @@ def answer(given: Row, line: int, priced: Priced) -> Point:
         case _:
             found = _power(given, priced)
     evidence = "; ".join(each for each in (found.evidence, found.inferred) if each)
-    measured = number(given["value"] or "") or None
+    measured = positive(given, "value")
     return Point(
         line=line,
         cells=given,
@@ -160,7 +161,8 @@ def _power(given: Row, priced: Priced) -> Answer:
     state = served.closed(row.traffic, row.concurrency)
     idle = max(0.0, (number(given["n_gpus"]) or 0.0) - row.gpus)
     watts = state.watts * row.gpus + idle * float(served.deployment.cluster.chip.idle_power)
-    said = f"layout of the same load in the serving curve, {row.gpus} GPUs busy, {idle:.0f} idle"
+    busy = f"{amount(row.gpus, 'GPU')} busy, {idle:.0f} idle"
+    said = f"layout of the same load in the serving curve, {busy}"
     return Answer(watts / KILO, "formula: joules of the steps", said)
 
 

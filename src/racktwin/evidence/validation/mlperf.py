@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from racktwin.evidence import mlperf as results
+from racktwin.evidence.amount import amount
 from racktwin.evidence.condition import number
 from racktwin.evidence.confidence import Interval, Role, interval
 from racktwin.evidence.data import HERE
@@ -15,7 +16,15 @@ from racktwin.evidence.measurement import Measurement
 from racktwin.evidence.mlperf_config import Configurations, benchmark
 from racktwin.evidence.table import rows
 from racktwin.evidence.table_error import table_error
-from racktwin.evidence.validation.point import Point, Track, Validation, Value, cell, untracked
+from racktwin.evidence.validation.point import (
+    Point,
+    Track,
+    Validation,
+    Value,
+    cell,
+    positive,
+    untracked,
+)
 from racktwin.evidence.validation.serving import Priced
 from racktwin.evidence.validation.sweep import Form, Row, sweep
 from racktwin.finding import BadInput, Finding
@@ -31,6 +40,7 @@ FORM = Form(
         *(f"{name}_{what}_ms" for name in ("ttft", "tpot") for what in ("mean", "p50", "p99")),
         *("lat_mean_ms", "lim_ttft_ms", "lim_tpot_ms", "notes", "has_power", "source"),
     ),
+    measured=("value",),
     added=("predicted_value", "low", "high", "evidence", "reason"),
     by=("chip", "model", "round"),
 )
@@ -134,14 +144,14 @@ def _point(given: Row, line: int, known: Configurations, judge: Judge) -> Point:
     band = interval("output_rate", chip=chip, engine=engine, role=role, model=row.model)
     judged = table_error(FORM.set, scenario, "")
     if judged:
-        text = f"{judged.rows} {scenario} results"
+        text = amount(judged.rows, f"{scenario} result")
         band = Interval(min(judged.low, 1.0), max(judged.high, 1.0), text)
     value = Value(
         figure="rate",
         value=rate,
         low=rate * band.low,
         high=rate * band.high,
-        measured=number(given.get("value") or "") or None,
+        measured=positive(given, "value"),
         apart="" if scenario == results.SCENARIO else scenario,
     )
     layouts = " + ".join(f"{pool.replicas} x {pool.layout.title}" for pool in row.pools)

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from racktwin.evidence.condition import number
 from racktwin.finding import BadInput
 
 Array = NDArray[np.float64]
@@ -99,7 +100,8 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
 class Validation(msgspec.Struct, frozen=True, kw_only=True):
     """A table of points. added: the columns `points.csv` adds; by: traits to group by.
 
-    held: what predictions that did not see their row are called.
+    held: what predictions that did not see their row are called. measured: columns that
+    predictions are scored by.
     """
 
     set: str
@@ -110,6 +112,7 @@ class Validation(msgspec.Struct, frozen=True, kw_only=True):
     points: tuple[Point, ...]
     held: str = "out of fold"
     notes: tuple[str, ...] = ()
+    measured: tuple[str, ...] = ()
 
     @property
     def answered(self) -> tuple[Point, ...]:
@@ -117,9 +120,25 @@ class Validation(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(each for each in self.points if each.values)
 
     @property
+    def unscored(self) -> int:
+        """Measured cells that are no positive number: they are not scored."""
+        full = [(p.cells, n) for p in self.points for n in self.measured if _filled(p.cells, n)]
+        return sum(positive(cells, name) is None for cells, name in full)
+
+    @property
     def figures(self) -> tuple[str, ...]:
         """Names of the predicted figures, in order."""
         return tuple(dict.fromkeys(v.figure for point in self.points for v in point.values))
+
+
+def _filled(row: Mapping[str, str], column: str) -> bool:
+    return bool((row.get(column) or "").strip())
+
+
+def positive(row: Mapping[str, str], column: str) -> float | None:
+    """A measured cell (any unit, the column's); None where it is empty or no positive number."""
+    value = number((row.get(column) or "").strip())
+    return value if value is not None and value > 0 else None
 
 
 def reason(fault: BadInput) -> str:

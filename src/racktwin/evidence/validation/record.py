@@ -23,6 +23,7 @@ def record(validation: Validation, found: Summary) -> dict[str, Any]:
         "refused": found.refused,
         "doubted": found.doubted,
         "repeated": found.repeated,
+        "unscored": validation.unscored,
         "all": _figures(found.everything),
         "trusted": _figures(found.trusted),
         "apart": [_group(each) for each in found.apart],

@@ -11,10 +11,10 @@ import msgspec
 
 from racktwin.evidence import cells as grid
 from racktwin.evidence import completion
+from racktwin.evidence.amount import amount
 from racktwin.evidence.calibration.folds import held, without
 from racktwin.evidence.calibration.rescale import Rescaled, neutral
 from racktwin.evidence.calibration.study import FREE
-from racktwin.evidence.condition import number
 from racktwin.evidence.confidence import QUEUED as FULL
 from racktwin.evidence.confidence import Interval, interval
 from racktwin.evidence.measurement import Measurement, deployment
@@ -27,6 +27,7 @@ from racktwin.evidence.validation.point import (
     Validation,
     Value,
     cell,
+    positive,
     untracked,
 )
 from racktwin.evidence.validation.sweep import Form, Row, sweep
@@ -41,6 +42,7 @@ FORM = Form(
         *("predicted_ttft_ms", "predicted_tpot_ms", "predicted_tokens_per_s_per_gpu"),
         *("ttft_low_ms", "ttft_high_ms", "tpot_low_ms", "tpot_high_ms", "evidence", "reason"),
     ),
+    measured=grid.MEASURED,
     by=("chip", "engine", "model"),
 )
 QUEUED = "predicted queue full"
@@ -148,7 +150,7 @@ def _values(
 ) -> tuple[tuple[Value, ...], str]:
     """TTFT and TPOT in ms, output tokens/s/GPU by Little's law from both; what they rest on."""
     found = predict(row, priced[0])
-    measured = {"ttft": _number(given, "ttft_mean_ms"), "tpot": _number(given, "tpot_mean_ms")}
+    measured = {"ttft": positive(given, "ttft_mean_ms"), "tpot": positive(given, "tpot_mean_ms")}
     if measured["ttft"] and measured["tpot"]:
         seconds = (measured[name] or 0.0 for name in ("ttft", "tpot"))
         measured["output_rate"] = _rate(row, *(each / MILLI for each in seconds))
@@ -195,11 +197,6 @@ def _rate(row: Measurement, ttft: float, tpot: float) -> float:
     """Output tokens/s/GPU of a closed loop with these latencies, s."""
     held = row.concurrency * row.traffic.output
     return held / (ttft + row.traffic.steps * tpot) / row.gpus
-
-
-def _number(given: Row, column: str) -> float | None:
-    value = number(given.get(column) or "")
-    return value if value is not None and value > 0 else None
 
 
 def _doubted(given: Row) -> dict[str, str]:
@@ -252,4 +249,4 @@ def _said(row: Measurement) -> tuple[str, ...]:
     )
     notes = [each for each in row.inferred if each != "defaults"]
     inferred = f"inferred: {', '.join(notes)}" if notes else ""
-    return f"read as {row.engine}, {row.stored}, {layouts}, {row.gpus} GPUs", inferred
+    return f"read as {row.engine}, {row.stored}, {layouts}, {amount(row.gpus, 'GPU')}", inferred

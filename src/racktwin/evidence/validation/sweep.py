@@ -22,7 +22,8 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
 
     shipped: the file that ships. needed: columns without which nothing can be predicted; known:
     all that are read or belong to the table. added: columns that points.csv gains, the last two
-    'evidence' and 'reason'. by: traits to group by.
+    'evidence' and 'reason'. measured: columns that predictions are scored by. by:
+    traits to group by.
     """
 
     set: str
@@ -30,6 +31,7 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
     needed: tuple[str, ...]
     known: tuple[str, ...]
     added: tuple[str, ...]
+    measured: tuple[str, ...] = ()
     by: tuple[str, ...]
 
 
@@ -60,6 +62,7 @@ def sweep(
         by=form.by,
         points=tuple(points),
         notes=_strange(header, form.known),
+        measured=form.measured,
     )
 
 
