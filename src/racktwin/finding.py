@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 CLOSE, CLOSE_SHORT = 0.65, 0.5  # share of letters alike, from which a name may be meant
-SHORT = 3  # letters of a name, one of which weighs much
+SHORT = 3  # letters: of a name of so few one weighs much, and so many begin a name
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -62,11 +62,19 @@ def gathered(faults: Sequence[BadInput], source: str) -> BadInput:
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The known name closest in spelling to `name`, or None when none is close."""
+    """The known name closest in spelling to `name`, or one that begins like it; None without."""
     known = {each.lower(): each for each in names}
     cutoff = CLOSE_SHORT if len(name) <= SHORT else CLOSE
     close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=cutoff)
-    return known[close[0]] if close else None
+    if close:
+        return known[close[0]]
+    return next((full for each, full in known.items() if _begins(name.lower(), each)), None)
+
+
+def _begins(one: str, other: str) -> bool:
+    """Whether one name is the beginning of the other ('tele', 'telemetry')."""
+    short, long = sorted((one, other), key=len)
+    return len(short) >= SHORT and long.startswith(short)
 
 
 def unknown(key: str, name: str, names: Iterable[str], line: int | None = None) -> Finding:

@@ -100,7 +100,7 @@ def test_json_is_what_the_page_says(
         (["--compare", ""], "--compare: '' is not known"),
         (["--compare", "fp8", "--calibration", "x"], "--calibration: 'x' is not known"),
         (["--compare", "fp8", "--report", "/nowhere/x.html"], "--report: /nowhere/x.html: its"),
-        (["out", "--format", "mxfp4"], "--format: 'mxfp4' is not known; did you mean 'nvfp4'?"),
+        (["out", "--format", "mxfp4"], "--format: 'mxfp4' is not known; known: nvfp4"),
         (["out", "--input-scales", "nowhere"], "--input-scales: nowhere: no such file"),
     ],
 )
