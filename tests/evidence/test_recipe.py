@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from racktwin.engine.deployment import Pool
@@ -10,7 +11,15 @@ from racktwin.evidence.recipe import Run, launched, recipe
 from racktwin.models.layout import Layout
 
 PREFILL = Pool(layout=Layout(attention_data=2, expert=2))
-RUN = Run(system="gb300", precision="fp4", input=8192, output=1024, clients=24, drafts=3)
+RUN = Run(
+    model="deepseek-r1",
+    system="gb300",
+    precision="fp4",
+    input=8192,
+    output=1024,
+    clients=24,
+    drafts=3,
+)
 
 
 def decode(replicas: int = 4) -> Pool:
@@ -29,9 +38,10 @@ def test_four_workers_of_four_places_for_twenty_four_clients() -> None:
 
 def test_other_pools_clients_or_lengths_have_no_recipe() -> None:
     assert recipe(RUN, PREFILL, decode(replicas=5)) is None
-    assert recipe(Run("gb300", "fp4", 8192, 1024, 25, 3), PREFILL, decode()) is None
-    assert recipe(Run("gb300", "fp4", 4096, 1024, 24, 3), PREFILL, decode()) is None
-    same = launched(Run("h100_sxm", "fp8", 8192, 1024, 24), PREFILL, decode())
+    assert recipe(Run("deepseek-r1", "gb300", "fp4", 8192, 1024, 25, 3), PREFILL, decode()) is None
+    assert recipe(Run("deepseek-r1", "gb300", "fp4", 4096, 1024, 24, 3), PREFILL, decode()) is None
+    assert recipe(msgspec.structs.replace(RUN, model="gpt-oss-120b"), PREFILL, decode()) is None
+    same = launched(Run("deepseek-r1", "h100_sxm", "fp8", 8192, 1024, 24), PREFILL, decode())
     assert same == (PREFILL, decode(), "")
 
 
@@ -39,7 +49,9 @@ def test_a_run_with_and_one_without_drafts_have_recipes_of_their_own() -> None:
     """gb300-fp4 1k1k at 12 clients: batch8 with three drafts, batch32 without."""
     batches = {}
     for drafts in (3, 0):
-        found = recipe(Run("gb300", "nvfp4", 1024, 1024, 12, drafts), PREFILL, decode())
+        found = recipe(
+            Run("deepseek-r1", "gb300", "nvfp4", 1024, 1024, 12, drafts), PREFILL, decode()
+        )
         assert found is not None
         batches[drafts] = found.batch
     assert batches == {3: 8, 0: 32}
@@ -48,7 +60,9 @@ def test_a_run_with_and_one_without_drafts_have_recipes_of_their_own() -> None:
 def test_a_recipe_whose_name_says_other_than_its_file_has_the_file_s_batch() -> None:
     """b200-fp4/8k1k/stp/ctx1_gen5_tep8_batch8_eplb0_mtp0.yaml: max_batch_size 16."""
     prefill = Pool(layout=Layout(attention_data=4, expert=4))
-    found = recipe(Run("b200_sxm", "fp4", 8192, 1024, 100), prefill, decode(replicas=5))
+    found = recipe(
+        Run("deepseek-r1", "b200_sxm", "fp4", 8192, 1024, 100), prefill, decode(replicas=5)
+    )
     assert found is not None
     assert found.batch == 16
 

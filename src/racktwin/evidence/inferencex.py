@@ -51,6 +51,7 @@ def measurement(row: Row, line: int = 1, source: str = "row") -> Measurement:
         raise BadInput(findings, source)
     engine = _engine(row["framework"])
     run = Run(
+        model=str(served),
         system=words[0],
         precision="fp4" if "FP4" in row["precision"] else "fp8",
         input=int(numbers["isl"] or 0),

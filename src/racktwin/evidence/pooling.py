@@ -8,6 +8,7 @@ import msgspec
 
 from racktwin.engine.deployment import Pool, Speculation
 from racktwin.evidence import label as labels
+from racktwin.evidence import naming
 from racktwin.evidence.cells import ROLES, Cells
 from racktwin.evidence.launch import Launch
 from racktwin.evidence.recipe import Run, launched
@@ -128,6 +129,7 @@ def _disaggregated(cells: Cells, settings: Launch, load: float, *, moe: bool) ->
         pools = {role: _expert_parallel(pool) for role, pool in pools.items()}
         notes.append("experts written as tensor-parallel over a wide attention-DP group: EP")
     run = Run(
+        model=str(naming.model(cells.text["model"])),
         system=cells.text["gpu_system"],
         precision=cells.text["precision"],
         input=cells.whole("isl") or 0,

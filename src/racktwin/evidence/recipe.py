@@ -23,8 +23,12 @@ NUMBERS = (
 
 
 class Run(msgspec.Struct, frozen=True):
-    """What is known of a run. input, output: nominal tokens; clients, drafts: count."""
+    """What is known of a run, model by the catalog's name.
 
+    input, output: nominal tokens; clients, drafts: count.
+    """
+
+    model: str
     system: str
     precision: str
     input: int
@@ -48,7 +52,8 @@ class Recipe(msgspec.Struct, frozen=True):
 
 def recipe(run: Run, prefill: Pool, decode: Pool) -> Recipe | None:
     """The recipe of a run with these pools, with as many drafts if there is one that has them."""
-    key = (run.system, run.precision.replace("nvfp4", "fp4"), run.input, run.output, run.clients)
+    precision = run.precision.replace("nvfp4", "fp4")
+    key = (run.model, run.system, precision, run.input, run.output, run.clients)
     stages = prefill.layout.stage, decode.layout.stage
     pools = prefill.replicas, decode.replicas, *stages, decode.layout.attention_data
     found = _recipes().get((*key, *pools), ())
@@ -59,7 +64,12 @@ def recipe(run: Run, prefill: Pool, decode: Pool) -> Recipe | None:
 def _recipes() -> dict[tuple[object, ...], tuple[Recipe, ...]]:
     found: dict[tuple[object, ...], tuple[Recipe, ...]] = {}
     for _, row in rows(FILE, ("decode_batch",)):
-        key = (row["gpu_system"], row["precision"], *(int(row[name]) for name in NUMBERS))
+        key = (
+            row["model"],
+            row["gpu_system"],
+            row["precision"],
+            *(int(row[name]) for name in NUMBERS),
+        )
         one = Recipe(
             batch=int(row["decode_batch"]),
             tokens=int(row["prefill_tokens"] or 0),
