@@ -8,6 +8,7 @@ import pytest
 from racktwin.engine.deployment import Pool
 from racktwin.evidence import inferencex, sheet
 from racktwin.evidence.recipe import Run, launched, recipe
+from racktwin.finding import BadInput
 from racktwin.models.layout import Layout
 
 PREFILL = Pool(layout=Layout(attention_data=2, expert=2))
@@ -108,3 +109,34 @@ def test_a_published_row_has_them_too(published_row: dict[str, str]) -> None:
     assert one.decode is not None
     assert one.decode.max_batch == 32
     assert any("sequences a decode rank" in note for note in one.inferred)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        "0P TEP2 (2 GPU) + 4D TEP8 (32 GPU)",
+        "1P TEP2 + 0D TEP8",
+        "1P TEP2 + 4D TEP0",
+        "1P TEP2 + 4D TEP8; decode batch 0",
+        "1P (TP2/EP2 ADP, 000 tokens) + 4D TEP8",
+        "9999P TEP2 + 9999D TEP9999",
+    ],
+)
+def test_configs_that_count_nothing_or_too_much_are_refused(config: str) -> None:
+    with pytest.raises(BadInput, match="config"):
+        inferencex.measurement({**ROW, "config": config, "concurrency": "24"})
+
+
+def test_a_recipe_with_drafts_is_none_of_a_run_without() -> None:
+    """recipes/trtllm/gb200-fp4/1k8k/mtp/ctx1_gen7_tep8_batch1_eplb0_mtp3.yaml at 7 clients."""
+    prefill = Pool(layout=Layout(attention_data=4, expert=4))
+    run = Run("deepseek-r1", "gb200", "fp4", 1024, 8192, 7)
+    assert recipe(run, prefill, decode(replicas=7)) is None
+    drafted = recipe(msgspec.structs.replace(run, drafts=3), prefill, decode(replicas=7))
+    assert drafted is not None
+    assert drafted.batch == 1
+
+
+def test_a_pipeline_has_no_recipe() -> None:
+    layout = Layout(tensor=4, expert=4, pipeline=2)
+    assert recipe(RUN, PREFILL, Pool(layout=layout, replicas=4)) is None

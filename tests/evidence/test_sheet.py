@@ -235,15 +235,19 @@ def test_names_of_columns_do_not_depend_on_their_order(
 
 
 def test_a_prediction_does_not_hang_on_how_a_row_is_spelled(one: Reader) -> None:
-    plain = one(framework="vllm", framework_version="0.19.0", model="MiniMaxAI/MiniMax-M2.5")
+    ran = {"framework": "vllm", "framework_version": "0.19.0", "precision": "fp8"}
+    plain = one(**ran, model="MiniMaxAI/MiniMax-M2.5")
     for other in (
         {"model": "minimax-m2.5"},
         {"model": "minimaxai/minimax-m2.5"},
         {"framework_version": "v0.19.0"},
+        {"framework_version": "V0.19.0"},
+        {"framework_version": "vllm-0.19.0"},
+        {"framework_version": "vLLM 0.19.0"},
+        {"precision": "FP8"},
         {"framework_version": "", "image": "vllm/vllm-openai:v0.19.0"},
     ):
-        row = {"framework": "vllm", "framework_version": "0.19.0", "model": plain.model}
-        again = one(**{**row, **other})
+        again = one(**{**ran, "model": plain.model, **other})
         assert (again.kv, again.pools, again.engine) == (plain.kv, plain.pools, plain.engine)
 
 

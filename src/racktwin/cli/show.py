@@ -49,12 +49,15 @@ def show(
     from racktwin.cli.card import card
     from racktwin.cli.console import print_json, print_screen
     from racktwin.cli.listing import DETAILED, listing
+    from racktwin.engine.epochs import epoch
 
     listed = name.lower() if name.lower() in DETAILED else ""
     kind = "list" if listed or not name else find(name)
     if kind != "clusters" and (racks is not None or nodes is not None):
         flag = "--racks" if racks is not None else "--nodes"
         raise BadInput([Finding(flag, "only a cluster has a size to choose")], "racktwin show")
+    if kind == "epochs":
+        epoch(name)  # its constants are in range
     is_list = kind == "list"
     answer, screen = listing(listed) if is_list else card(kind, name, racks, nodes, sources)
     if json:

@@ -29,7 +29,7 @@ def faults(epoch: Epoch) -> Iterator[Finding]:
         for name in names:
             value = float(getattr(epoch, name))
             if not least <= value <= most:
-                yield Finding(name, f"is {value:g}; expected {least:g} to {most:g}")
+                yield Finding(name, f"{name} is {value:g}; expected {least:g} to {most:g}")
     for family in epoch.own_experts:
         if family not in FAMILIES:
             yield unknown("own_experts", family, FAMILIES)

@@ -26,6 +26,8 @@ DEGREE = re.compile(r"(TEP|DEP|TP|DP|EP)(\d{1,4})")
 MTP = re.compile(r"MTP(\d)")
 BUDGET = re.compile(r"(\d{3,6}) tokens")
 DECODE_BATCH = re.compile(r"decode batch (\d{1,5})")
+NONE = re.compile(r"\b0+[PD]\b|\b(?:TEP|DEP|TP|DP|EP)0+\b|decode batch 0+\b|\b0+ tokens\b")
+LARGEST = 100_000  # GPUs of a pool
 SOFTWARE = re.compile(r"(?:dynamo-)?(trt|sglang|vllm)\S*\s+v?(\S+)")
 ENGINES = {"trt": "trtllm"}
 NUMBERS = ("isl", "osl", "concurrency")
@@ -53,7 +55,7 @@ def measurement(row: Row, line: int = 1, source: str = "row") -> Measurement:
     run = Run(
         model=str(served),
         system=words[0],
-        precision="fp4" if "FP4" in row["precision"] else "fp8",
+        precision="fp4" if "FP4" in row["precision"].upper() else "fp8",
         input=int(numbers["isl"] or 0),
         output=int(numbers["osl"] or 0),
         clients=round(numbers["concurrency"] or 0),
@@ -71,7 +73,7 @@ def measurement(row: Row, line: int = 1, source: str = "row") -> Measurement:
         system=row["gpu"],
         cluster=str(cluster),
         model=str(served),
-        precision="nvfp4" if "FP4" in row["precision"] else "fp8_block",
+        precision="nvfp4" if "FP4" in row["precision"].upper() else "fp8_block",
         kv="fp8",
         engine=engine.name,
         traffic=Traffic(
@@ -113,6 +115,9 @@ def _pools(text: str, findings: list[Finding]) -> tuple[dict[str, Pool], list[st
             most = int(batch[1]) if batch else BATCH
             pool = msgspec.structs.replace(pool, speculation=speculation, max_batch=most)
         pools[role] = pool
+    findings += [Finding("config", f"{each!r} counts nothing") for each in NONE.findall(text)[:4]]
+    if any(pool.gpus > LARGEST for pool in pools.values()):
+        findings.append(Finding("config", f"a pool of more than {LARGEST:,} GPUs"))
     if set(pools) != {"prefill", "decode"}:
         findings.append(Finding("config", f"{text[:60]!r} states no layout of prefill and decode"))
     if drafts:

@@ -17,7 +17,8 @@ from racktwin.models.layout import Layout
 
 WIDE = 16  # attention-DP ranks from which SGLang's experts are expert-parallel, whatever the label
 BATCH = 512  # sequences per rank that launch scripts allow at least
-MOST = 2048  # that they allow at most: more clients wait, and take no memory
+MOST = {"vllm": 1024}  # that engines hold by default: more clients wait, and take no memory
+LARGEST = 2048  # of other engines
 
 
 class Pools(msgspec.Struct, frozen=True):
@@ -41,7 +42,7 @@ def read(cells: Cells, settings: Launch, *, moe: bool) -> Pools:
     layout = _launched(reading.layout, settings, moe=moe)
     replicas = _replicas(load, cells.numbers["batch_size"], written.attention_data)
     notes = (f"{replicas} replicas: concurrency over batch size",) if replicas > 1 else ()
-    pool = _pool(layout, replicas, load, settings)
+    pool = _pool(layout, replicas, load, settings, cells.text["framework"])
     if settings.room:
         least = int(cells.numbers["isl"] or 0) + math.ceil(load) + settings.room
         budget = max(settings.budget, least)
@@ -84,12 +85,12 @@ def _replicas(load: float, batch: float | None, ranks: int | None) -> int:
     return int(load // batch)
 
 
-def _pool(layout: Layout, replicas: int, load: float, settings: Launch) -> Pool:
+def _pool(layout: Layout, replicas: int, load: float, settings: Launch, engine: str) -> Pool:
     share = math.ceil(load / (replicas * layout.attention_data))
     pool = Pool(
         layout=layout,
         replicas=replicas,
-        max_batch=min(max(BATCH, share), MOST),
+        max_batch=min(max(BATCH, share), MOST.get(engine, LARGEST)),
         speculation=Speculation(tokens=settings.drafts, acceptance=settings.acceptance),
     )
     if settings.budget:
@@ -101,8 +102,8 @@ def _split(gpus: int, cells: Cells, settings: Launch, load: float) -> Pools:
     width = 8 if cells.text["precision"] == "fp8" else 4
     count, prefill, decode = labels.split(gpus, width)
     pools = {
-        "prefill": _pool(prefill, count, load, settings),
-        "decode": _pool(decode, 1, load, settings),
+        "prefill": _pool(prefill, count, load, settings, cells.text["framework"]),
+        "decode": _pool(decode, 1, load, settings, cells.text["framework"]),
     }
     return Pools(pools, (f"{gpus} GPUs are the sum of a prefill and a decode pool: split assumed",))
 
@@ -118,7 +119,7 @@ def _disaggregated(cells: Cells, settings: Launch, load: float, *, moe: bool) ->
             ]
             continue
         replicas = cells.whole(f"{role}_num_workers") or 1
-        pools[role] = _pool(reading.layout, replicas, load, settings)
+        pools[role] = _pool(reading.layout, replicas, load, settings, cells.text["framework"])
         notes += [f"{role}: {note}" for note in reading.inferred]
     if findings:
         raise BadInput(findings)
@@ -131,7 +132,7 @@ def _disaggregated(cells: Cells, settings: Launch, load: float, *, moe: bool) ->
     run = Run(
         model=str(naming.model(cells.text["model"])),
         system=cells.text["gpu_system"],
-        precision=cells.text["precision"],
+        precision=naming.spoken(cells.text)["precision"],
         input=cells.whole("isl") or 0,
         output=cells.whole("osl") or 0,
         clients=round(load),

@@ -16,6 +16,7 @@ from racktwin.evidence.data import HERE
 from racktwin.evidence.table import rows
 
 FILE = HERE / "recipes.csv.gz"
+UNKNOWN = -1  # drafts of a recipe whose name does not say
 NUMBERS = (
     *("isl", "osl", "concurrency", "prefill_num_workers", "decode_num_workers"),
     *("prefill_gpus", "decode_gpus", "decode_attention_dp_size"),
@@ -51,13 +52,15 @@ class Recipe(msgspec.Struct, frozen=True):
 
 
 def recipe(run: Run, prefill: Pool, decode: Pool) -> Recipe | None:
-    """The recipe of a run with these pools, with as many drafts if there is one that has them."""
+    """The recipe of a run with these pools and as many drafts; None without one."""
     precision = run.precision.replace("nvfp4", "fp4")
     key = (run.model, run.system, precision, run.input, run.output, run.clients)
     stages = prefill.layout.stage, decode.layout.stage
     pools = prefill.replicas, decode.replicas, *stages, decode.layout.attention_data
+    if max(prefill.layout.pipeline, decode.layout.pipeline) > 1:
+        return None
     found = _recipes().get((*key, *pools), ())
-    return min(found, key=lambda each: each.drafts != run.drafts, default=None)
+    return next((each for each in found if each.drafts == run.drafts), None)
 
 
 @cache
@@ -74,7 +77,7 @@ def _recipes() -> dict[tuple[object, ...], tuple[Recipe, ...]]:
             batch=int(row["decode_batch"]),
             tokens=int(row["prefill_tokens"] or 0),
             data=int(row["prefill_attention_dp_size"]),
-            drafts=int(row["drafts"] or 0),
+            drafts=int(row["drafts"] or UNKNOWN),
             source=row["source"],
         )
         found[key] = (*found.get(key, ()), one)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import date
 
 from racktwin.evidence import data, naming
 
+RELEASE = re.compile(r"^(?:(?:vllm|sglang|trt-?llm|tensorrt-?llm)[\s_-]*)?v?(?=\d)", re.IGNORECASE)
 LENGTH = 10  # characters of a date
 
 
@@ -16,7 +18,7 @@ def spelled(row: Mapping[str, str], served: str) -> dict[str, str]:
     A release is that of its column or else of its image, without a leading v.
     """
     release = row["framework_version"] or row["image"].rpartition(":")[2]
-    said = naming.spoken(row) | {"framework_version": release.removeprefix("v")}
+    said = naming.spoken(row) | {"framework_version": RELEASE.sub("", release)}
     return said | {"model": _id(row["model"], served)}
 
 

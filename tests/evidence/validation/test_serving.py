@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from racktwin.evidence import sheet
 from racktwin.evidence.data import HERE
 from racktwin.evidence.table import rows
 from racktwin.evidence.validation import serving
 from racktwin.evidence.validation.point import Point, Validation
 from racktwin.evidence.validation.record import points_csv
+from racktwin.evidence.validation.serving import Priced
 from racktwin.finding import BadInput
 
 Row = dict[str, str]
@@ -243,3 +245,14 @@ def test_files_that_are_no_table_are_refused_whole(
     path.write_bytes(content)
     with pytest.raises(BadInput, match=said.replace("'", ".")):
         serving(path)
+
+
+def test_constants_of_a_fold_are_those_of_the_run_too(published_row: Row) -> None:
+    """A run whose graphs leave attention out has them out in every fold."""
+    changes = {"framework": "vllm", "framework_version": "0.18.0", "gpu_system": "h100_sxm"}
+    minimax = {"model": "MiniMaxAI/MiniMax-M2.5", "precision": "fp8", "gemm_quant_mode": ""}
+    row = sheet.measurement({**published_row, **changes, **minimax, "moe_quant_mode": ""})
+    assert dict(row.constants) == {"split_graphs": True}
+    priced = Priced()
+    assert priced.of(row)[0].deployment.engine.split_graphs
+    assert all(priced.without(row, each).deployment.engine.split_graphs for each in range(5))

@@ -99,7 +99,8 @@ class Priced:
                 asked = deployment(row)
                 asked = msgspec.structs.replace(asked, engine=neutral(asked.engine))
                 bare = self._bare[key[:-1]] = Served(asked, row.fraction or None)
-            self._folds[key] = Rescaled(bare, without(fold, row.engine))
+            engine = msgspec.structs.replace(without(fold, row.engine), **dict(row.constants))
+            self._folds[key] = Rescaled(bare, engine)
         return self._fitting(self._folds[key], row)[0]
 
     def _fitting(self, served: Served, row: Measurement) -> tuple[Served, str]:
