@@ -20,7 +20,9 @@ Regimes = Sequence[tuple[str, Callable[[Point], bool]]]
 
 
 def scored(point: Point, figure: str) -> Value | None:
-    """The trusted, measured value of a figure of a point, if it has one."""
+    """The trusted, measured value of a figure of a point, if it has one and says who ran."""
+    if point.cells.get("complete") == "False":
+        return None
     for value in point.values:
         if value.figure == figure and value.measured and not value.doubt and not point.repeated:
             return value
@@ -40,8 +42,8 @@ REGIMES: Regimes = (
     ("9 to 64 clients", lambda p: 8 < _clients(p) <= 64),
     ("65 to 512 clients", lambda p: 64 < _clients(p) <= 512),
     ("more clients", lambda p: _clients(p) > 512),
-    ("prompts longer than answers", lambda p: _number(p, "isl") > 2 * _number(p, "osl")),
-    ("answers longer than prompts", lambda p: _number(p, "osl") > 2 * _number(p, "isl")),
+    ("prompts twice as long and more", lambda p: _number(p, "isl") > 2 * _number(p, "osl")),
+    ("answers twice as long and more", lambda p: _number(p, "osl") > 2 * _number(p, "isl")),
     ("aggregated", lambda p: p.traits.get("mode") == "aggregated"),
     ("disaggregated", lambda p: p.traits.get("mode") == "disaggregated"),
     ("queue full, as predicted", lambda p: any(v.apart for v in p.values)),
