@@ -41,12 +41,11 @@ class Run(msgspec.Struct, frozen=True):
 class Recipe(msgspec.Struct, frozen=True):
     """Limits per rank. batch: sequences of decode; tokens: of a prefill step, 0 where not read.
 
-    data: attention-data ranks of a prefill worker, count; source: the recipe's path.
+    drafts: count, below 0 where the recipe's name does not say; source: its path.
     """
 
     batch: int
     tokens: int
-    data: int
     drafts: int
     source: str
 
@@ -76,7 +75,6 @@ def _recipes() -> dict[tuple[object, ...], tuple[Recipe, ...]]:
         one = Recipe(
             batch=int(row["decode_batch"]),
             tokens=int(row["prefill_tokens"] or 0),
-            data=int(row["prefill_attention_dp_size"]),
             drafts=int(row["drafts"] or UNKNOWN),
             source=row["source"],
         )

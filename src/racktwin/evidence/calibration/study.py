@@ -24,7 +24,8 @@ from racktwin.evidence.error import fold
 from racktwin.evidence.measurement import Measurement
 from racktwin.evidence.prediction import Prediction
 
-PASSES = 3
+PASSES = 3  # of TPOT
+FIRST_PASSES = 6  # of TTFT, whose queues come and go with its constants
 FOLDS = 5
 FREE = "the load"  # limit of a prediction that waits for nothing but its own service
 
@@ -48,7 +49,7 @@ class Study:
             linear = linearised(self.scored, best, TPOT, "tpot")
             found = self._fit(TPOT, linear, "tpot", everything)
             best = applied(best, TPOT, found)
-        for _ in range(6):
+        for _ in range(FIRST_PASSES):
             first = linearised(self.scored, best, TTFT, "ttft")
             queued = np.array([each.limit != FREE for each in self.scored.predict(best)])
             best = applied(best, TTFT, self._fit(TTFT, first, "ttft", ~queued))
