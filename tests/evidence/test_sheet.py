@@ -273,3 +273,5 @@ def test_what_is_no_date_is_not_read_and_said(one: Reader, written: str) -> None
 def test_clients_beyond_what_engines_hold_take_no_memory(one: Reader) -> None:
     most = [one(concurrency=f"{count}").serve for count in (100, 1500, 5000, 50_000)]
     assert [pool.max_batch for pool in most if pool] == [512, 1500, 2048, 2048]
+    loads = [one(framework=each, concurrency="5000").serve for each in ("vllm", "sglang")]
+    assert [pool.max_batch for pool in loads if pool] == [1024, 2048]

@@ -55,6 +55,7 @@ class Convention(msgspec.Struct, frozen=True, kw_only=True):
     `window_share` of the tokens, 'window' with its window of every sequence.
     state_share: fraction of the room set aside for recurrent states; None when they share it.
     start: s of a start but for the weights, which come at `loading` bytes/s on each GPU.
+    running: sequences a rank holds by default; None where that is the batch of the budget.
     """
 
     name: str
@@ -76,6 +77,12 @@ class Convention(msgspec.Struct, frozen=True, kw_only=True):
     start: Seconds
     loading: Bandwidth
     budgets: tuple[Budget, ...]
+    running: int | None = None
+
+    @property
+    def most(self) -> int:
+        """Sequences that a rank of the largest GPUs holds unless told otherwise."""
+        return self.running or self.budgets[-1].batch
 
     def outside(self, gpus: int) -> tuple[float, float]:
         """Bytes of context and graphs, and of communication buffers, on each of `gpus` GPUs."""

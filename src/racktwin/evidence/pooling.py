@@ -6,6 +6,7 @@ import math
 
 import msgspec
 
+from racktwin.engine.convention import convention
 from racktwin.engine.deployment import Pool, Speculation
 from racktwin.evidence import label as labels
 from racktwin.evidence import naming
@@ -17,8 +18,6 @@ from racktwin.models.layout import Layout
 
 WIDE = 16  # attention-DP ranks from which SGLang's experts are expert-parallel, whatever the label
 BATCH = 512  # sequences per rank that launch scripts allow at least
-MOST = {"vllm": 1024}  # that engines hold by default: more clients wait, and take no memory
-LARGEST = 2048  # of other engines
 
 
 class Pools(msgspec.Struct, frozen=True):
@@ -86,11 +85,12 @@ def _replicas(load: float, batch: float | None, ranks: int | None) -> int:
 
 
 def _pool(layout: Layout, replicas: int, load: float, settings: Launch, engine: str) -> Pool:
+    """Clients beyond what the engine holds by default wait, and take no memory."""
     share = math.ceil(load / (replicas * layout.attention_data))
     pool = Pool(
         layout=layout,
         replicas=replicas,
-        max_batch=min(max(BATCH, share), MOST.get(engine, LARGEST)),
+        max_batch=min(max(BATCH, share), convention(engine).most),
         speculation=Speculation(tokens=settings.drafts, acceptance=settings.acceptance),
     )
     if settings.budget:
