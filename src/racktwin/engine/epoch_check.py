@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import get_args
 
 from racktwin.engine.epoch import Epoch
 from racktwin.finding import Finding, unknown
+from racktwin.hardware.chip import Family
 
-FAMILIES = ("hopper", "blackwell", "blackwell-ultra")
+FAMILIES: tuple[str, ...] = get_args(Family)
 # s a layer or sequence, s a step or request, factors over a table, steps, shares, tokens.
 LIMITS: dict[tuple[str, ...], tuple[float, float]] = {
     ("gap", "piecewise", "recurrent", "per_sequence", "launch", "launch_recurrent"): (0.0, 0.1),

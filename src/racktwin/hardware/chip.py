@@ -9,6 +9,8 @@ import msgspec
 from racktwin.catalog.bounds import Count
 from racktwin.units import Bandwidth, Bytes, Flops, JoulesPerByte, JoulesPerFlop, Watts
 
+Family = Literal["blackwell-ultra", "blackwell", "hopper"]
+
 
 class Chip(msgspec.Struct, frozen=True, kw_only=True):
     """A GPU. Peaks are dense; a format missing from `peak` has no tensor cores of its own.
@@ -24,7 +26,7 @@ class Chip(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str = ""
     title: str
-    family: Literal["blackwell-ultra", "blackwell", "hopper"]
+    family: Family
     tables: str
     sms: Count
     l2: Bytes
